@@ -1,0 +1,1 @@
+//! The bundled connector for a folder of files.
