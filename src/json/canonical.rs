@@ -1,0 +1,214 @@
+//! Canonical JSON (RFC 8785, hash contract §4), written into any sink.
+//!
+//! The same walk feeds a buffer that keeps the text and a hash that does not. It can leave out
+//! `null` members (hash contract §3), but does not know which objects of the protocol want that.
+
+use std::cmp::Ordering;
+
+use super::number::NumberError;
+use super::string::Spelling;
+use super::value::{Kind, Value};
+
+/// Something that takes canonical bytes in order.
+pub trait Sink {
+    /// Takes the next bytes.
+    fn put(&mut self, bytes: &[u8]);
+}
+
+impl Sink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// A sink that forgets, for when only the judgement matters.
+#[derive(Clone, Copy, Debug)]
+pub struct Nowhere;
+
+impl Sink for Nowhere {
+    fn put(&mut self, _bytes: &[u8]) {}
+}
+
+/// Writes a value in canonical form.
+///
+/// # Errors
+/// The first number, in the order of writing, that has no canonical form.
+pub fn write(value: Value<'_>, sink: &mut impl Sink) -> Result<(), NumberError> {
+    Walk::<_, false>::new(sink).value(value)
+}
+
+/// Writes a value in canonical form without the object members that are `null`, at any depth.
+///
+/// # Errors
+/// Like [`write`].
+pub fn write_without_nulls(value: Value<'_>, sink: &mut impl Sink) -> Result<(), NumberError> {
+    Walk::<_, true>::new(sink).value(value)
+}
+
+/// Writes a string of a text in canonical form.
+pub fn write_string_value(string: Value<'_>, sink: &mut impl Sink) {
+    if string.spelling() == Spelling::Other {
+        if let Some(text) = string.as_str() {
+            write_string(&text, sink);
+        }
+    } else {
+        sink.put(string.raw().as_bytes());
+    }
+}
+
+/// Writes a string in canonical form, quotes included.
+pub fn write_string(text: &str, sink: &mut impl Sink) {
+    let bytes = text.as_bytes();
+    let mut written = 0;
+    sink.put(b"\"");
+    while let Some(length) = bytes[written..]
+        .iter()
+        .position(|&byte| matches!(byte, b'"' | b'\\' | 0..0x20))
+    {
+        let at = written + length;
+        sink.put(&bytes[written..at]);
+        write_escape(bytes[at], sink);
+        written = at + 1;
+    }
+    sink.put(&bytes[written..]);
+    sink.put(b"\"");
+}
+
+fn write_escape(byte: u8, sink: &mut impl Sink) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let short = match byte {
+        0x08 => b'b',
+        0x09 => b't',
+        0x0A => b'n',
+        0x0C => b'f',
+        0x0D => b'r',
+        b'"' | b'\\' => byte,
+        _ => {
+            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+            return sink.put(&[b'\\', b'u', b'0', b'0', high, low]);
+        }
+    };
+    sink.put(&[b'\\', short]);
+}
+
+/// Compares two strings by their UTF-16 code units (hash contract §4.1).
+pub fn utf16_order(one: &str, other: &str) -> Ordering {
+    // Bytes of UTF-8 sort like code points. UTF-16 differs only where U+E000–U+FFFF (lead bytes EE
+    // and EF) meets a supplementary character (F0–F4): its surrogates sort first.
+    let rank = |byte: u8| {
+        if byte & 0xFE == 0xEE {
+            byte + 0x10
+        } else {
+            byte
+        }
+    };
+    let differing = one.bytes().zip(other.bytes()).find(|(a, b)| a != b);
+    match differing {
+        Some((a, b)) => rank(a).cmp(&rank(b)),
+        None => one.len().cmp(&other.len()),
+    }
+}
+
+/// One walk. It recurses, but never deeper than the parser lets containers nest.
+struct Walk<'s, S, const DROP_NULLS: bool> {
+    sink: &'s mut S,
+    /// Name nodes of all objects being written, innermost last.
+    names: Vec<u32>,
+}
+
+impl<'s, S: Sink, const DROP_NULLS: bool> Walk<'s, S, DROP_NULLS> {
+    fn new(sink: &'s mut S) -> Self {
+        let names = Vec::new();
+        Self { sink, names }
+    }
+
+    fn value(&mut self, value: Value<'_>) -> Result<(), NumberError> {
+        match value.kind() {
+            Kind::Object => self.object(value),
+            Kind::Array => self.array(value),
+            Kind::Number => self.number(value),
+            Kind::String => {
+                write_string_value(value, self.sink);
+                Ok(())
+            }
+            Kind::Null | Kind::Bool => {
+                self.sink.put(value.raw().as_bytes());
+                Ok(())
+            }
+        }
+    }
+
+    fn number(&mut self, value: Value<'_>) -> Result<(), NumberError> {
+        let number = value.number().expect("its kind is number");
+        number.canonical(|text| self.sink.put(text.as_bytes()))
+    }
+
+    fn array(&mut self, value: Value<'_>) -> Result<(), NumberError> {
+        let mut separator: &[u8] = b"[";
+        for item in value.items().into_iter().flatten() {
+            self.sink.put(separator);
+            separator = b",";
+            self.value(item)?;
+        }
+        self.sink.put(if separator == b"[" { b"[]" } else { b"]" });
+        Ok(())
+    }
+
+    fn object(&mut self, object: Value<'_>) -> Result<(), NumberError> {
+        let first = self.names.len();
+        let members = object.members().into_iter().flat_map(|all| all.handles());
+        let kept = members.filter(|(_, value)| !(DROP_NULLS && value.is_null()));
+        self.names.extend(kept.map(|(name, _)| name.index()));
+        sort_names(object, &mut self.names[first..]);
+        let mut separator: &[u8] = b"{";
+        for position in first..self.names.len() {
+            let name = object.at(self.names[position]);
+            self.sink.put(separator);
+            separator = b",";
+            write_string_value(name, self.sink);
+            self.sink.put(b":");
+            self.value(name.after())?;
+        }
+        self.sink.put(if separator == b"{" { b"{}" } else { b"}" });
+        self.names.truncate(first);
+        Ok(())
+    }
+}
+
+fn sort_names(object: Value<'_>, names: &mut [u32]) {
+    let in_order = names
+        .windows(2)
+        .all(|pair| compare_names(object.at(pair[0]), object.at(pair[1])).is_le());
+    if in_order {
+        return;
+    }
+    let plain = |&name: &u32| object.at(name).spelling() == Spelling::Plain;
+    if names.iter().all(plain) {
+        names.sort_unstable_by(|&one, &other| compare_names(object.at(one), object.at(other)));
+    } else {
+        names.sort_by_cached_key(|&name| Utf16Ordered(name_of(object.at(name)).into_owned()));
+    }
+}
+
+fn compare_names(one: Value<'_>, other: Value<'_>) -> Ordering {
+    utf16_order(&name_of(one), &name_of(other))
+}
+
+fn name_of(name: Value<'_>) -> std::borrow::Cow<'_, str> {
+    name.as_str().expect("a member name is a string")
+}
+
+#[derive(PartialEq, Eq)]
+struct Utf16Ordered(String);
+
+impl Ord for Utf16Ordered {
+    fn cmp(&self, other: &Self) -> Ordering {
+        utf16_order(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Utf16Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
