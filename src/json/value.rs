@@ -5,6 +5,7 @@
 //! parser has done so before a tape exists.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::number::Number;
 use super::parse;
@@ -94,7 +95,7 @@ pub enum Kind {
 }
 
 /// A handle to one value of a [`Text`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Value<'t> {
     source: &'t str,
     nodes: &'t [Node],
@@ -250,6 +251,12 @@ impl<'t> Value<'t> {
 
     fn node(self) -> Node {
         self.nodes[self.index as usize]
+    }
+}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.raw())
     }
 }
 

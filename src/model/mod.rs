@@ -1,1 +1,37 @@
-//! Room `model`.
+//! Room `model` (layer 1): what a document is, and the identity of its content.
+//!
+//! Document, page and element with their closed schemas and validation order, content hashes under
+//! every known contract, blob references, file_uri and file_type: hash contract 1, complete. This
+//! room takes values and gives values; it knows no remote, no source, no disk and no clock.
+
+mod blob;
+mod category;
+mod children;
+mod contract;
+mod depth;
+mod document;
+mod element;
+mod expanded;
+mod fields;
+mod file_type;
+mod file_uri;
+mod hash;
+mod hex;
+mod page;
+mod preimage;
+mod tree;
+mod violation;
+
+pub use blob::{BlobHasher, BlobRef, InvalidBlobRef};
+pub use category::{CATEGORIES, Category, ContentFields};
+pub use contract::{Contract, Contracts};
+pub use depth::{MAX_NESTING_DEPTH, nesting_depth};
+pub use document::{DocumentObject, document};
+pub use element::{ElementObject, element};
+pub use expanded::{ExpandedHashes, PageHashes, expanded};
+pub use file_type::{InvalidFileType, RECOMMENDED_FILE_TYPES, check_file_type};
+pub use file_uri::{FileUri, InvalidUri};
+pub use hash::{Hash, HashError};
+pub use page::{PageObject, page};
+pub use tree::{Object, Tree, TreeBuilder};
+pub use violation::{Code, Violation};
