@@ -1,0 +1,130 @@
+//! Paths of the binding and the percent-encoding of query values (http-binding §1.2, §2).
+//!
+//! Knows spelling only: which methods a path has and what an operation does is told elsewhere.
+
+use std::borrow::Cow;
+
+/// Path of capabilities.
+pub const CAPABILITIES: &str = "capabilities";
+/// Path of batch_head.
+pub const HEADS: &str = "heads";
+/// Path of the document resource and of list.
+pub const DOCUMENTS: &str = "documents";
+/// Path of move.
+pub const MOVE: &str = "move";
+
+/// Returns the target of the document resource of `uri`.
+pub fn document(uri: &str) -> String {
+    let mut target = String::with_capacity(DOCUMENTS.len() + 5 + uri.len() * 2);
+    target.push_str(DOCUMENTS);
+    target.push_str("?uri=");
+    encode_into(uri, &mut target);
+    target
+}
+
+/// Returns the target of list; `prefix` is always sent, also when empty (http-binding §13.2).
+pub fn list(prefix: &str, cursor: Option<&str>, limit: Option<u64>) -> String {
+    let mut target = format!("{DOCUMENTS}?prefix=");
+    encode_into(prefix, &mut target);
+    if let Some(cursor) = cursor {
+        target.push_str("&cursor=");
+        encode_into(cursor, &mut target);
+    }
+    if let Some(limit) = limit {
+        target.push_str("&limit=");
+        target.push_str(&limit.to_string());
+    }
+    target
+}
+
+/// Appends `value` percent-encoded, with only unreserved characters left literal.
+fn encode_into(value: &str, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for &byte in value.as_bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+}
+
+/// Undoes percent-encoding. A `%` without two hex digits stays as it is; `+` never means space.
+pub fn percent_decode(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = text.iter().position(|&byte| byte == b'%') else {
+        return Cow::Borrowed(text);
+    };
+    let mut decoded = Vec::with_capacity(text.len());
+    decoded.extend_from_slice(&text[..first]);
+    let mut rest = &text[first..];
+    while let Some((&byte, tail)) = rest.split_first() {
+        match (byte, tail) {
+            (b'%', [high, low, after @ ..])
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                decoded.push(hex_digit(*high) << 4 | hex_digit(*low));
+                rest = after;
+            }
+            _ => {
+                decoded.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    Cow::Owned(decoded)
+}
+
+/// Value of an ASCII hex digit.
+fn hex_digit(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => digit - b'A' + 10,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_values_leave_only_unreserved_characters_literal() {
+        // The example of http-binding §1.2.
+        assert_eq!(
+            document("feishu://doc/a b"),
+            "documents?uri=feishu%3A%2F%2Fdoc%2Fa%20b"
+        );
+        assert_eq!(document("x:-._~+é%"), "documents?uri=x%3A-._~%2B%C3%A9%25");
+    }
+
+    #[test]
+    fn list_always_sends_its_prefix() {
+        assert_eq!(list("", None, None), "documents?prefix=");
+        assert_eq!(
+            list("a/", Some("x=&"), Some(5)),
+            "documents?prefix=a%2F&cursor=x%3D%26&limit=5"
+        );
+    }
+
+    #[test]
+    fn decoding_keeps_plus_and_broken_triplets() {
+        for (text, decoded) in [
+            ("abc", "abc"),
+            ("a%20b", "a b"),
+            ("a+b", "a+b"),
+            ("%c3%A9", "é"),
+            ("%", "%"),
+            ("%4", "%4"),
+            ("%zz%41", "%zzA"),
+            ("%2541", "%41"),
+        ] {
+            assert_eq!(
+                &*percent_decode(text.as_bytes()),
+                decoded.as_bytes(),
+                "{text}"
+            );
+        }
+    }
+}
