@@ -1,0 +1,99 @@
+//! list: documents under a prefix, page by page (http-binding §7.4).
+
+use http::Method;
+
+use crate::json::{Value, Writer};
+use crate::model::{Contract, FileUri, Hash};
+use crate::protocol::reply::{self, ReplyError};
+use crate::protocol::{self, Response, routes};
+
+/// Asks for documents whose normalised URI begins with `prefix`.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Compared as is with normalised URIs; empty is everything.
+    pub prefix: &'a str,
+    /// Where the previous reply ended.
+    pub cursor: Option<&'a str>,
+    /// Most documents wanted, within `list_page_max`.
+    pub limit: Option<u64>,
+}
+
+impl Request<'_> {
+    /// Returns the request as it travels.
+    pub fn into_http(self, contract: Contract) -> protocol::Request {
+        let target = routes::list(self.prefix, self.cursor, self.limit);
+        protocol::Request::new(Method::GET, target).under(contract)
+    }
+}
+
+/// One reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Documents in the remote's order.
+    pub documents: Vec<Listed>,
+    /// Cursor of the next request, `None` at the end.
+    pub next_cursor: Option<String>,
+}
+
+/// One listed document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// URI as the remote says it, not judged.
+    pub file_uri: String,
+    /// Current version.
+    pub doc_hash: Hash,
+}
+
+/// Reads the reply.
+///
+/// # Errors
+///
+/// An error reply, or a reply that violates http-binding §14.2.
+pub fn decode(response: &Response, contract: Contract) -> Result<Reply, ReplyError> {
+    reply::expect(response, &[200], Some(contract))?;
+    let text = reply::json(response)?;
+    read(text.root(), contract).map_err(|why| ReplyError::unexpected(response, why))
+}
+
+fn read(body: Value<'_>, contract: Contract) -> Result<Reply, String> {
+    let documents = reply::array(reply::member(body, "documents")?, "documents")?
+        .map(|document| {
+            let file_uri = reply::string(reply::member(document, "file_uri")?, "file_uri")?;
+            Ok(Listed {
+                file_uri: file_uri.into_owned(),
+                doc_hash: reply::hash(reply::member(document, "doc_hash")?, contract)?,
+            })
+        })
+        .collect::<Result<_, String>>()?;
+    let next = reply::member(body, "next_cursor")?;
+    let next_cursor = if next.is_null() {
+        None
+    } else {
+        Some(reply::string(next, "next_cursor")?.into_owned())
+    };
+    Ok(Reply {
+        documents,
+        next_cursor,
+    })
+}
+
+/// Writes the body of the reply.
+pub fn encode(documents: &[(FileUri, Hash)], next_cursor: Option<&str>) -> Vec<u8> {
+    let mut body = Writer::new();
+    body.begin_object();
+    body.name("documents").begin_array();
+    for (file_uri, doc_hash) in documents {
+        body.begin_object();
+        body.name("file_uri").string(file_uri.as_str());
+        body.name("doc_hash").string(&doc_hash.to_string());
+        body.end_object();
+    }
+    body.end_array();
+    body.name("next_cursor");
+    match next_cursor {
+        Some(cursor) => body.string(cursor),
+        None => body.null(),
+    };
+    body.end_object();
+    body.into_bytes()
+}
