@@ -1,1 +1,110 @@
 //! Bytes of a file to pages and elements.
+//!
+//! The crate exists so that every connector that meets files (a folder, a repository, an
+//! attachment) makes the same document of the same bytes. It knows nothing of paths, file
+//! systems, networks, clocks or hashes: a file name is looked at for its extension only, and
+//! nothing about where or when a file was found can enter its content. `README.md` holds the
+//! mapping of each format.
+
+mod decode;
+mod elements;
+mod flow;
+mod format;
+mod formats;
+mod front_matter;
+mod grid;
+mod inline;
+mod languages;
+mod sniff;
+
+use dpe_connector::content::{DocumentHead, Page};
+
+pub use format::{Format, HEAD_BYTES, format_of};
+
+/// Version of the mapping. It changes whenever the same bytes would give another document, and
+/// is meant to be part of a connector's version, so that a new mapping starts a full round.
+pub const VERSION: &str = "1";
+
+/// A file as an extractor sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// File name without its directories, as bytes; only the extension or a well-known whole name
+    /// (`Makefile`) is looked at.
+    pub name: &'a [u8],
+    /// The whole content of the file.
+    pub bytes: &'a [u8],
+}
+
+/// What a file becomes: a document without its identity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extraction {
+    /// File type, declared title and declared metadata.
+    pub head: DocumentHead,
+    /// Pages in reading order; none when the file holds nothing to read.
+    pub pages: Vec<Page>,
+}
+
+/// Why a file gives no document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExtractError {
+    /// No format of this crate claims the file.
+    #[error("no known format claims this file")]
+    Unsupported,
+    /// The file claims a format and does not keep to it.
+    #[error("{message}")]
+    Invalid {
+        /// What is wrong and where, for people.
+        message: String,
+    },
+}
+
+impl ExtractError {
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::Invalid {
+            message: message.into(),
+        }
+    }
+}
+
+/// Makes a document of a file. The same input always gives the same result.
+///
+/// # Errors
+///
+/// `Unsupported` if [`format_of`] knows no format for the file, `Invalid` if the bytes are not
+/// what the format demands (encoding, syntax).
+pub fn extract(input: &Input<'_>) -> Result<Extraction, ExtractError> {
+    let head = &input.bytes[..input.bytes.len().min(HEAD_BYTES)];
+    let format = format_of(input.name, head).ok_or(ExtractError::Unsupported)?;
+    if input.bytes.is_empty() {
+        return Ok(Extraction::new(DocumentHead {
+            file_type: "empty".to_owned(),
+            ..DocumentHead::default()
+        }));
+    }
+    formats::read(format, input.bytes)
+}
+
+impl Extraction {
+    /// A document without pages.
+    pub(crate) fn new(head: DocumentHead) -> Self {
+        Self {
+            head,
+            pages: Vec::new(),
+        }
+    }
+
+    /// A document of one page, or of none if there is nothing to read.
+    pub(crate) fn of_one_page(head: DocumentHead, elements: elements::Elements) -> Self {
+        let elements = elements.into_vec();
+        let page = Page {
+            elements,
+            ..Page::default()
+        };
+        let pages = if page.elements.is_empty() {
+            Vec::new()
+        } else {
+            vec![page]
+        };
+        Self { head, pages }
+    }
+}

@@ -1,0 +1,144 @@
+//! The elements of a page, each kept within the size budget.
+//!
+//! Knows nothing of formats. The cut is a fixed rule, so that two runs, or two machines, cut the
+//! same text in the same places.
+
+use dpe_connector::content::{Category, Element, Metadata};
+use serde_json::Value;
+
+/// The most bytes of UTF-8 one element's `text` or `text_as_html` may have.
+pub(crate) const ELEMENT_BYTES: usize = 1 << 20;
+
+/// A link inside a text: bytes `start..end` are its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) url: String,
+}
+
+/// Elements in reading order.
+#[derive(Debug, Default)]
+pub(crate) struct Elements(Vec<Element>);
+
+impl Elements {
+    /// Adds an element that is known to be within the budget.
+    pub(crate) fn push(&mut self, element: Element) {
+        self.0.push(element);
+    }
+
+    /// Adds a text, in as many elements of the same category as the budget asks for. Metadata is
+    /// repeated on each.
+    pub(crate) fn push_text(&mut self, category: Category, text: &str, metadata: &Metadata) {
+        self.push_linked(category, text, &[], metadata);
+    }
+
+    /// As [`push_text`](Self::push_text); each link goes with the piece in which it begins.
+    pub(crate) fn push_linked(
+        &mut self,
+        category: Category,
+        text: &str,
+        links: &[Link],
+        metadata: &Metadata,
+    ) {
+        let mut links = links.iter().peekable();
+        for (start, piece) in pieces(text) {
+            let mut element = Element::text(category, piece);
+            element.metadata = metadata.clone();
+            let mut own = Vec::new();
+            while let Some(link) = links.next_if(|link| link.start <= start + piece.len()) {
+                own.push(link_value(&text[link.start..link.end], &link.url));
+            }
+            if !own.is_empty() {
+                element.metadata.insert("links".to_owned(), own.into());
+            }
+            self.push(element);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Element> {
+        self.0
+    }
+}
+
+/// A link as metadata says it.
+pub(crate) fn link_value(text: &str, url: &str) -> Value {
+    serde_json::json!({ "text": text, "url": url })
+}
+
+/// Cuts a text at line ends into pieces within the budget, each with its offset. The line end at a
+/// cut belongs to no piece; a line longer than the budget is cut between two characters.
+pub(crate) fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = (!text.is_empty()).then_some(0);
+    std::iter::from_fn(move || {
+        let start = next?;
+        let rest = &text[start..];
+        if rest.len() <= ELEMENT_BYTES {
+            next = None;
+            return Some((start, rest));
+        }
+        // A line end in the very first place would give an empty piece.
+        let line_end = memchr::memrchr(b'\n', &rest.as_bytes()[1..=ELEMENT_BYTES]);
+        let (length, skipped) = match line_end {
+            Some(at) => (at + 1, 1),
+            None => (rest.floor_char_boundary(ELEMENT_BYTES), 0),
+        };
+        let after = start + length + skipped;
+        next = (after < text.len()).then_some(after);
+        Some((start, &rest[..length]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use dpe_connector::content::{Category, Metadata};
+
+    use super::{ELEMENT_BYTES, Elements, Link, pieces};
+
+    #[test]
+    fn text_within_budget_is_one_piece() {
+        let text = "x".repeat(ELEMENT_BYTES);
+        assert_eq!(pieces(&text).collect::<Vec<_>>(), [(0, text.as_str())]);
+        assert_eq!(pieces("").count(), 0);
+    }
+
+    #[test]
+    fn long_text_is_cut_at_the_last_line_end_that_fits() {
+        let line = "x".repeat(ELEMENT_BYTES / 2 - 1);
+        let text = format!("{line}\n{line}\nrest");
+        let cut: Vec<_> = pieces(&text).collect();
+        assert_eq!(cut.len(), 2);
+        assert_eq!(cut[0].1, format!("{line}\n{line}"));
+        assert_eq!(cut[1], (ELEMENT_BYTES, "rest"));
+    }
+
+    #[test]
+    fn long_line_is_cut_between_characters() {
+        let text = "ä€".repeat(ELEMENT_BYTES / 2);
+        let cut: Vec<_> = pieces(&text).map(|(_, piece)| piece).collect();
+        assert!(cut.iter().all(|piece| piece.len() <= ELEMENT_BYTES));
+        assert_eq!(cut.concat(), text);
+    }
+
+    #[test]
+    fn link_goes_with_the_piece_in_which_it_begins() {
+        let text = format!("{}\nlinked", "x".repeat(ELEMENT_BYTES));
+        let link = Link {
+            start: ELEMENT_BYTES + 1,
+            end: text.len(),
+            url: "u".to_owned(),
+        };
+        let mut elements = Elements::default();
+        elements.push_linked(Category::NarrativeText, &text, &[link], &Metadata::new());
+        let elements = elements.into_vec();
+        assert!(elements[0].metadata.is_empty());
+        assert_eq!(
+            elements[1].metadata["links"],
+            serde_json::json!([{"text": "linked", "url": "u"}])
+        );
+    }
+}

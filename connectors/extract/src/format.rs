@@ -1,0 +1,233 @@
+//! Which format a file has: the table of formats.
+//!
+//! The extension or a well-known whole name decides; then, for what has neither, the first bytes.
+//! Knows nothing of how a format is read: [`crate::formats`] does.
+
+use crate::languages;
+use crate::sniff;
+
+/// How many bytes of the beginning of a file [`format_of`] looks at.
+pub const HEAD_BYTES: usize = 8192;
+
+/// A format this crate can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    file_type: &'static str,
+    reader: Reader,
+}
+
+/// The ways to read. One per file under `formats/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Markdown,
+    Plain,
+    Source,
+    Json,
+    Ndjson,
+}
+
+impl Format {
+    /// Returns the `file_type` of a document of this format (hash contract §10). A file of no
+    /// bytes has the type `empty` whatever its format.
+    pub fn file_type(&self) -> &'static str {
+        self.file_type
+    }
+
+    pub(crate) fn reader(&self) -> Reader {
+        self.reader
+    }
+}
+
+/// One row of the table: a format and the extensions that mean it.
+struct Row {
+    format: Format,
+    extensions: &'static [&'static str],
+}
+
+const fn row(file_type: &'static str, reader: Reader, extensions: &'static [&'static str]) -> Row {
+    Row {
+        format: Format { file_type, reader },
+        extensions,
+    }
+}
+
+/// Languages and configuration texts have their own table, [`languages`].
+static FORMATS: &[Row] = &[
+    row(
+        "md",
+        Reader::Markdown,
+        &[
+            "md", "markdown", "mdown", "mkd", "mkdn", "mdx", "qmd", "rmd",
+        ],
+    ),
+    row("txt", Reader::Plain, &["txt", "text", "log"]),
+    // Read as paragraphs until their own readers exist.
+    row("rst", Reader::Plain, &["rst"]),
+    row("org", Reader::Plain, &["org"]),
+    row("asciidoc", Reader::Plain, &["adoc", "asciidoc"]),
+    row(
+        "json",
+        Reader::Json,
+        &["json", "geojson", "webmanifest", "ipynb", "har", "topojson"],
+    ),
+    row("ndjson", Reader::Ndjson, &["ndjson", "jsonl"]),
+];
+
+/// Whole names that mean plain text.
+static TEXT_NAMES: &[&str] = &[
+    "readme",
+    "license",
+    "licence",
+    "copying",
+    "copyright",
+    "authors",
+    "contributors",
+    "changelog",
+    "changes",
+    "news",
+    "notice",
+    "install",
+    "todo",
+    "thanks",
+    "history",
+    "version",
+];
+
+/// Extensions of formats that hold text this crate cannot read yet, or none. Some of them look
+/// like plain text in their first bytes.
+static NOT_READ: &[&str] = &[
+    "pdf", "rtf", "ps", "eps", "ai", "doc", "docx", "docm", "dot", "dotx", "xls", "xlsx", "xlsm",
+    "xlsb", "ppt", "pptx", "pptm", "odt", "ods", "odp", "odg", "epub", "mobi", "azw3", "eml",
+    "msg", "mbox", "pages", "numbers", "key", "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar",
+    "tar", "jar", "war", "class", "pyc", "o", "a", "so", "dylib", "dll", "exe", "wasm", "rlib",
+    "rmeta", "iso", "img", "mp3", "mp4", "m4a", "mov", "avi", "mkv", "webm", "wav", "flac", "ogg",
+    "ttf", "otf", "woff", "woff2", "ico", "icns", "heic", "avif", "psd", "sqlite", "sqlite3", "db",
+    "pem", "der", "p12", "pfx", "jks",
+];
+
+/// Returns the format of a file by its name and its first [`HEAD_BYTES`] bytes; later bytes of
+/// `head` are not looked at. `None` if no format claims it.
+pub fn format_of(name: &[u8], head: &[u8]) -> Option<Format> {
+    let head = &head[..head.len().min(HEAD_BYTES)];
+    let name = name.to_ascii_lowercase();
+    if let Some(language) = languages::by_name(&name) {
+        return Some(source(language));
+    }
+    if let Some(extension) = extension(&name) {
+        if NOT_READ.contains(&extension) {
+            return None;
+        }
+        if let Some(format) = by_extension(extension) {
+            return Some(format);
+        }
+    }
+    by_content(&name, head)
+}
+
+fn by_extension(extension: &str) -> Option<Format> {
+    let known = FORMATS
+        .iter()
+        .find(|row| row.extensions.contains(&extension))
+        .map(|row| row.format);
+    known.or_else(|| languages::by_extension(extension).map(source))
+}
+
+fn by_content(name: &[u8], head: &[u8]) -> Option<Format> {
+    if let Some(language) = sniff::interpreter(head).and_then(languages::by_interpreter) {
+        return Some(source(language));
+    }
+    let is_named_text = TEXT_NAMES.iter().any(|text| text.as_bytes() == name);
+    (is_named_text || sniff::is_text(head)).then_some(PLAIN)
+}
+
+const PLAIN: Format = Format {
+    file_type: "txt",
+    reader: Reader::Plain,
+};
+
+fn source(language: &'static str) -> Format {
+    Format {
+        file_type: language,
+        reader: Reader::Source,
+    }
+}
+
+/// Returns what follows the last dot; a name that is nothing but a dot and a word has none.
+fn extension(name: &[u8]) -> Option<&str> {
+    let dot = memchr::memrchr(b'.', name).filter(|dot| *dot > 0)?;
+    std::str::from_utf8(&name[dot + 1..])
+        .ok()
+        .filter(|extension| !extension.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORMATS, NOT_READ, format_of};
+    use crate::languages;
+
+    fn file_type(name: &str, head: &[u8]) -> Option<&'static str> {
+        format_of(name.as_bytes(), head).map(|format| format.file_type())
+    }
+
+    #[test]
+    fn extension_decides_whatever_its_case() {
+        assert_eq!(file_type("Notes.MD", b""), Some("md"));
+        assert_eq!(file_type("a.tar.rs", b""), Some("rust"));
+        assert_eq!(file_type("x.JSONL", b""), Some("ndjson"));
+    }
+
+    #[test]
+    fn well_known_whole_name_wins_over_its_extension() {
+        assert_eq!(file_type("CMakeLists.txt", b""), Some("cmake"));
+        assert_eq!(file_type("Makefile", b""), Some("makefile"));
+        assert_eq!(file_type("Dockerfile", b""), Some("dockerfile"));
+        assert_eq!(file_type("Cargo.lock", b""), Some("toml"));
+    }
+
+    #[test]
+    fn first_line_names_the_language_of_a_script_without_extension() {
+        assert_eq!(
+            file_type("configure", b"#!/usr/bin/env bash\n"),
+            Some("shell")
+        );
+        assert_eq!(file_type("tool", b"#!/opt/strange\n"), Some("txt"));
+    }
+
+    #[test]
+    fn unknown_extension_is_text_only_if_it_looks_like_it() {
+        assert_eq!(file_type("a.unknown", b"some words"), Some("txt"));
+        assert_eq!(file_type("a.unknown", b"\0\x01\x02"), None);
+        assert_eq!(file_type("README", b"caf\xE9"), Some("txt"));
+    }
+
+    #[test]
+    fn format_for_later_is_not_taken_for_text() {
+        assert_eq!(file_type("a.pdf", b"%PDF-1.4 only ascii"), None);
+        assert_eq!(file_type("a.docx", b"words"), None);
+    }
+
+    #[test]
+    fn every_file_type_keeps_to_the_grammar_of_the_hash_contract() {
+        let types = FORMATS.iter().map(|row| row.format.file_type);
+        for file_type in types.chain(languages::all()) {
+            let bytes = file_type.as_bytes();
+            assert!((1..=32).contains(&bytes.len()), "{file_type}");
+            assert!(bytes[0].is_ascii_lowercase() || bytes[0].is_ascii_digit());
+            assert!(
+                bytes
+                    .iter()
+                    .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')),
+                "{file_type}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_extension_means_two_things() {
+        let mut seen = std::collections::BTreeSet::new();
+        let formats = FORMATS.iter().flat_map(|row| row.extensions);
+        for extension in formats.chain(NOT_READ).chain(languages::extensions()) {
+            assert!(seen.insert(extension), "{extension} is listed twice");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! JSON: the original text, once it is known to be JSON.
+//!
+//! The text is never written anew: numbers, order, spacing and repeated names stay as they are.
+
+use serde::de::IgnoredAny;
+
+use crate::format::Format;
+use crate::formats::source;
+use crate::{ExtractError, Extraction, decode};
+
+/// Reads one JSON text.
+///
+/// # Errors
+///
+/// `Invalid` with line and column if the text is not JSON (RFC 8259).
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+    let text = decode::text(bytes)?;
+    check(&text).map_err(|error| ExtractError::invalid(format!("not valid JSON: {error}")))?;
+    Ok(source::whole(format, &text))
+}
+
+/// Checks the syntax, however deep the nesting, and keeps nothing.
+pub(crate) fn check(text: &str) -> Result<(), serde_json::Error> {
+    serde_json::from_str::<IgnoredAny>(text).map(|_| ())
+}

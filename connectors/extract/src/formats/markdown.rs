@@ -1,0 +1,292 @@
+//! Markdown: CommonMark with GitHub's tables, task lists, strikethrough, footnotes, alerts and math,
+//! and front matter.
+
+use dpe_connector::content::{Category, DocumentHead};
+use pulldown_cmark::{
+    BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd,
+};
+use serde_json::Value;
+
+use crate::flow::{Container, Flow, title};
+use crate::format::Format;
+use crate::formats::head;
+use crate::front_matter::{self, Declared};
+use crate::grid::{Cell, Grid};
+use crate::inline::{Flat, Inline, Picture};
+use crate::{ExtractError, Extraction, decode};
+
+/// Reads a Markdown text.
+///
+/// The title is the front matter's `title`, or else a heading of level 1 before everything else.
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+    let text = decode::text(bytes)?;
+    let mut head = head(format);
+    let mut reader = Reader::default();
+    let body = declare(&text, &mut head, &mut reader.flow)?;
+    for event in Parser::new_ext(body, OPTIONS) {
+        reader.take(event);
+    }
+    reader.flush();
+    let (leading_title, elements) = reader.flow.finish();
+    head.title = head.title.or(leading_title);
+    Ok(Extraction::of_one_page(head, elements))
+}
+
+const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_MATH)
+    .union(Options::ENABLE_GFM);
+
+/// Takes the front matter off a text. A block that is broken in its own language is kept as code:
+/// nothing of it is lost, and nothing is guessed.
+fn declare<'a>(
+    text: &'a str,
+    head: &mut DocumentHead,
+    flow: &mut Flow,
+) -> Result<&'a str, ExtractError> {
+    let Some(split) = front_matter::split(text) else {
+        return Ok(text);
+    };
+    match front_matter::read(&split)? {
+        Declared::Metadata(metadata) => {
+            head.title = match metadata.get("title") {
+                Some(Value::String(text)) => title(text),
+                Some(Value::Number(number)) => Some(number.to_string()),
+                _ => None,
+            };
+            head.doc_metadata = metadata;
+        }
+        Declared::Other => return Ok(text),
+        Declared::Broken => flow.code(split.block, Some(split.language.name())),
+    }
+    Ok(split.rest)
+}
+
+/// Follows the parser's events.
+#[derive(Default)]
+struct Reader {
+    flow: Flow,
+    inline: Inline,
+    verbatim: Option<Verbatim>,
+    table: Option<Table>,
+    /// The formula in display style that is all the current block holds so far.
+    formula: Option<String>,
+}
+
+/// A block whose lines are gathered as they are.
+enum Verbatim {
+    Code {
+        language: Option<String>,
+        text: String,
+    },
+    Html(String),
+}
+
+/// A table being gathered, with the cells of the current row.
+struct Table {
+    grid: Grid,
+    row: Vec<Flat>,
+    pictures: Vec<Picture>,
+}
+
+impl Reader {
+    fn take(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) | Event::Html(text) => match &mut self.verbatim {
+                Some(Verbatim::Code { text: lines, .. } | Verbatim::Html(lines)) => {
+                    lines.push_str(&text);
+                }
+                None => self.push(&text),
+            },
+            Event::Code(text) => self.push(&text),
+            Event::InlineMath(text) => self.push(&format!("${text}$")),
+            Event::DisplayMath(text) => {
+                let alone = self.inline.is_blank();
+                self.push(&format!("$${text}$$"));
+                self.formula = alone.then(|| text.into_string());
+            }
+            Event::InlineHtml(tag) => self.inline_html(&tag),
+            Event::FootnoteReference(label) => self.push(&format!("[^{label}]")),
+            Event::SoftBreak | Event::HardBreak => self.inline.line_break(),
+            Event::Rule => {
+                self.flush();
+                self.flow.page_break();
+            }
+            Event::TaskListMarker(done) => self.flow.task(done),
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Link { dest_url, .. } => self.inline.open_link(&dest_url),
+            Tag::Image {
+                dest_url, title, ..
+            } => self.inline.open_picture(Picture {
+                title: (!title.is_empty()).then(|| title.into_string()),
+                ..Picture::at(&dest_url)
+            }),
+            Tag::Emphasis | Tag::Strong | Tag::Strikethrough => {}
+            Tag::TableHead | Tag::TableRow | Tag::TableCell => {}
+            block => {
+                self.flush();
+                self.start_block(block);
+            }
+        }
+    }
+
+    fn start_block(&mut self, block: Tag<'_>) {
+        match block {
+            Tag::BlockQuote(kind) => self.flow.open(Container::Quote {
+                alert: kind.map(alert),
+            }),
+            Tag::List(start) => self.flow.open(Container::List {
+                ordered: start.is_some(),
+            }),
+            Tag::Item => self.flow.open(Container::Item),
+            Tag::FootnoteDefinition(label) => self.flow.open(Container::Footnote {
+                label: label.into_string(),
+            }),
+            Tag::CodeBlock(kind) => {
+                self.verbatim = Some(Verbatim::Code {
+                    language: language(&kind),
+                    text: String::new(),
+                });
+            }
+            Tag::HtmlBlock => self.verbatim = Some(Verbatim::Html(String::new())),
+            Tag::Table(_) => {
+                self.table = Some(Table {
+                    grid: Grid::new(),
+                    row: Vec::new(),
+                    pictures: Vec::new(),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Link => self.inline.close_link(),
+            TagEnd::Image => self.inline.close_picture(),
+            TagEnd::Heading(level) => {
+                let flat = self.inline.take();
+                self.flow.heading(number(level), flat);
+            }
+            TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item | TagEnd::FootnoteDefinition => {
+                self.flush();
+                self.flow.close();
+            }
+            TagEnd::CodeBlock | TagEnd::HtmlBlock => match self.verbatim.take() {
+                Some(Verbatim::Code { language, text }) => {
+                    self.flow.code(&text, language.as_deref());
+                }
+                Some(Verbatim::Html(html)) => self.html_block(&html),
+                None => {}
+            },
+            TagEnd::TableCell => self.end_cell(),
+            TagEnd::TableHead => self.end_row(true),
+            TagEnd::TableRow => self.end_row(false),
+            TagEnd::Table => {
+                if let Some(table) = self.table.take() {
+                    self.flow.table(table.grid, table.pictures);
+                }
+            }
+            TagEnd::Paragraph => self.flush(),
+            _ => {}
+        }
+    }
+
+    /// Ends the text that is not a heading: a paragraph, or an item written without one.
+    fn flush(&mut self) {
+        if self.inline.is_blank() {
+            return;
+        }
+        let flat = self.inline.take();
+        match self.formula.take() {
+            Some(formula) => self.flow.formula(&formula),
+            None => self.flow.paragraph(flat),
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.formula = None;
+        }
+        self.inline.push(text);
+    }
+
+    fn inline_html(&mut self, tag: &str) {
+        if is_break(tag) {
+            self.inline.line_break();
+        }
+    }
+
+    fn html_block(&mut self, html: &str) {
+        self.inline.push(html);
+        let flat = self.inline.take();
+        self.flow.text(Category::UncategorizedText, flat);
+    }
+
+    fn end_cell(&mut self) {
+        let mut flat = self.inline.take();
+        if let Some(table) = &mut self.table {
+            table.pictures.append(&mut flat.pictures);
+            table.row.push(flat);
+        }
+    }
+
+    fn end_row(&mut self, header: bool) {
+        if let Some(table) = &mut self.table {
+            let cells = table.row.iter().map(|flat| Cell {
+                text: &flat.text,
+                links: &flat.links,
+                ..Cell::default()
+            });
+            table.grid.row(header, cells);
+            table.row.clear();
+        }
+    }
+}
+
+/// Returns the language of a code block: the first word of its info string, without the options
+/// some tools append to it.
+fn language(kind: &CodeBlockKind<'_>) -> Option<String> {
+    let CodeBlockKind::Fenced(info) = kind else {
+        return None;
+    };
+    let word = info.split_whitespace().next()?;
+    let word = word.trim_start_matches(['{', '.']);
+    let end = word.find([',', '{', '}']).unwrap_or(word.len());
+    (end > 0).then(|| word[..end].to_owned())
+}
+
+fn alert(kind: BlockQuoteKind) -> &'static str {
+    match kind {
+        BlockQuoteKind::Note => "note",
+        BlockQuoteKind::Tip => "tip",
+        BlockQuoteKind::Important => "important",
+        BlockQuoteKind::Warning => "warning",
+        BlockQuoteKind::Caution => "caution",
+    }
+}
+
+fn number(level: HeadingLevel) -> u64 {
+    match level {
+        HeadingLevel::H1 => 1,
+        HeadingLevel::H2 => 2,
+        HeadingLevel::H3 => 3,
+        HeadingLevel::H4 => 4,
+        HeadingLevel::H5 => 5,
+        HeadingLevel::H6 => 6,
+    }
+}
+
+fn is_break(tag: &str) -> bool {
+    tag.strip_prefix('<')
+        .map(|rest| rest.trim_end_matches(['>', '/', ' ']))
+        .is_some_and(|name| name.eq_ignore_ascii_case("br"))
+}

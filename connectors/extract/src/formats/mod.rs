@@ -1,0 +1,44 @@
+//! The readers, one file per format. Each turns the bytes of a file into a document and knows
+//! nothing of the others.
+
+mod json;
+mod markdown;
+mod ndjson;
+mod plain;
+mod source;
+
+use dpe_connector::content::{DocumentHead, Metadata};
+
+use crate::format::{Format, Reader};
+use crate::{ExtractError, Extraction};
+
+/// Reads a file that is not empty.
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+    match format.reader() {
+        Reader::Markdown => markdown::read(format, bytes),
+        Reader::Plain => plain::read(format, bytes),
+        Reader::Source => source::read(format, bytes),
+        Reader::Json => json::read(format, bytes),
+        Reader::Ndjson => ndjson::read(format, bytes),
+    }
+}
+
+/// The head of a document that declares nothing but its format.
+fn head(format: Format) -> DocumentHead {
+    DocumentHead {
+        file_type: format.file_type().to_owned(),
+        ..DocumentHead::default()
+    }
+}
+
+/// Metadata of code in a language.
+fn language(name: &str) -> Metadata {
+    let mut metadata = Metadata::new();
+    metadata.insert("language".to_owned(), name.into());
+    metadata
+}
+
+/// Returns a text without its last line end, which files have and content does not.
+fn without_last_line_end(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}

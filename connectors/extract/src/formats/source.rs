@@ -1,0 +1,27 @@
+//! Source code and configuration: the text as it is.
+
+use dpe_connector::content::Category;
+
+use crate::elements::Elements;
+use crate::format::Format;
+use crate::formats::{head, language, without_last_line_end};
+use crate::{ExtractError, Extraction, decode};
+
+/// Reads a text in a formal language; it is not parsed, so it need not be correct.
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+    let text = decode::text(bytes)?;
+    Ok(whole(format, &text))
+}
+
+/// A document of one text in one language; nothing but white space is nothing to read.
+pub(crate) fn whole(format: Format, text: &str) -> Extraction {
+    let mut elements = Elements::default();
+    if !text.trim().is_empty() {
+        elements.push_text(
+            Category::CodeSnippet,
+            without_last_line_end(text),
+            &language(format.file_type()),
+        );
+    }
+    Extraction::of_one_page(head(format), elements)
+}

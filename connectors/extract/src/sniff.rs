@@ -1,0 +1,114 @@
+//! What the first bytes of a file say: image signatures, interpreters, text or not.
+//!
+//! Knows no file names.
+
+use crate::decode;
+
+/// One in this many bytes may be a control character that text has no use for; logs with
+/// terminal colours stay text.
+const CONTROL_SHARE: usize = 32;
+
+#[allow(dead_code, reason = "for the readers of HTML and of images")]
+/// Returns the file type of an image, by its signature.
+pub(crate) fn image(head: &[u8]) -> Option<&'static str> {
+    let signatures: [(&[u8], &str); 7] = [
+        (b"\x89PNG\r\n\x1A\n", "png"),
+        (b"\xFF\xD8\xFF", "jpg"),
+        (b"GIF87a", "gif"),
+        (b"GIF89a", "gif"),
+        (b"II*\0", "tiff"),
+        (b"MM\0*", "tiff"),
+        (b"II+\0", "tiff"),
+    ];
+    if let Some((_, file_type)) = signatures
+        .iter()
+        .find(|(signature, _)| head.starts_with(signature))
+    {
+        return Some(file_type);
+    }
+    if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
+        return Some("webp");
+    }
+    // "BM" alone would take a text for an image: the four bytes after the size are zero.
+    let is_bmp = head.starts_with(b"BM") && head.get(6..10) == Some(&[0; 4]);
+    is_bmp.then_some("bmp")
+}
+
+/// Returns the interpreter that a `#!` line names, without its directory and version.
+pub(crate) fn interpreter(head: &[u8]) -> Option<&str> {
+    let line = head
+        .strip_prefix(b"#!")?
+        .split(|byte| *byte == b'\n')
+        .next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split_ascii_whitespace();
+    let mut name = base_name(words.next()?);
+    if name == "env" {
+        name = base_name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
+    }
+    Some(name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.'))
+}
+
+/// Whether the bytes look like the beginning of a text. A character cut off at the end is no
+/// reason against it.
+pub(crate) fn is_text(head: &[u8]) -> bool {
+    if decode::has_utf16_mark(head) {
+        let cut = &head[..head.len() - 2];
+        return decode::text(head).is_ok() || decode::text(cut).is_ok();
+    }
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            // The bytes before the cut are valid: the error says so.
+            std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let strange = text
+        .bytes()
+        .filter(|byte| is_strange_control(*byte))
+        .count();
+    !text.contains('\0') && strange * CONTROL_SHARE <= text.len()
+}
+
+fn is_strange_control(byte: u8) -> bool {
+    byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0C' | b'\x1B')
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{image, interpreter, is_text};
+
+    #[test]
+    fn interpreter_is_named_without_directory_and_version() {
+        assert_eq!(interpreter(b"#!/bin/sh\necho"), Some("sh"));
+        assert_eq!(interpreter(b"#!/usr/bin/env python3.12\n"), Some("python"));
+        assert_eq!(
+            interpreter(b"#! /usr/bin/env -S A=1 node --x"),
+            Some("node")
+        );
+        assert_eq!(interpreter(b"#!\n"), None);
+        assert_eq!(interpreter(b"# text"), None);
+    }
+
+    #[test]
+    fn text_may_be_cut_inside_a_character_but_holds_no_nul() {
+        assert!(is_text("grün".as_bytes()));
+        assert!(is_text(&"grü".as_bytes()[..3]));
+        assert!(is_text(b""));
+        assert!(is_text(b"\xFF\xFEa\0"));
+        assert!(!is_text(b"a\0b"));
+        assert!(!is_text(b"\x7FELF\x02\x01\x01"));
+        assert!(!is_text(b"caf\xE9 au lait"));
+    }
+
+    #[test]
+    fn word_that_begins_with_bm_is_no_bitmap() {
+        assert_eq!(image(b"BMW builds cars"), None);
+        assert_eq!(image(b"BM\x46\0\0\0\0\0\0\0"), Some("bmp"));
+    }
+}
