@@ -1,1 +1,3 @@
 //! Room `cli`.
+
+pub mod hash_object;

@@ -1,1 +1,3 @@
 //! Room `ops`.
+
+pub mod hash_object;
