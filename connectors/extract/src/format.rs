@@ -24,6 +24,10 @@ pub(crate) enum Reader {
     Source,
     Json,
     Ndjson,
+    /// With the delimiter, if it is not for the file to decide.
+    Delimited(Option<u8>),
+    /// With the media type.
+    Image(&'static str),
 }
 
 impl Format {
@@ -71,6 +75,19 @@ static FORMATS: &[Row] = &[
         &["json", "geojson", "webmanifest", "ipynb", "har", "topojson"],
     ),
     row("ndjson", Reader::Ndjson, &["ndjson", "jsonl"]),
+    row("csv", Reader::Delimited(None), &["csv"]),
+    row("tsv", Reader::Delimited(Some(b'\t')), &["tsv", "tab"]),
+    row("png", Reader::Image("image/png"), &["png", "apng"]),
+    row(
+        "jpg",
+        Reader::Image("image/jpeg"),
+        &["jpg", "jpeg", "jpe", "jfif"],
+    ),
+    row("gif", Reader::Image("image/gif"), &["gif"]),
+    row("webp", Reader::Image("image/webp"), &["webp"]),
+    row("bmp", Reader::Image("image/bmp"), &["bmp", "dib"]),
+    row("tiff", Reader::Image("image/tiff"), &["tiff", "tif"]),
+    row("svg", Reader::Image("image/svg+xml"), &["svg"]),
 ];
 
 /// Whole names that mean plain text.
@@ -118,7 +135,7 @@ pub fn format_of(name: &[u8], head: &[u8]) -> Option<Format> {
             return None;
         }
         if let Some(format) = by_extension(extension) {
-            return Some(format);
+            return Some(corrected(format, head));
         }
     }
     by_content(&name, head)
@@ -132,9 +149,28 @@ fn by_extension(extension: &str) -> Option<Format> {
     known.or_else(|| languages::by_extension(extension).map(source))
 }
 
+/// An image that carries another image's extension is what its first bytes say.
+fn corrected(format: Format, head: &[u8]) -> Format {
+    match format.reader {
+        Reader::Image(_) => image(head).unwrap_or(format),
+        _ => format,
+    }
+}
+
+fn image(head: &[u8]) -> Option<Format> {
+    let file_type = sniff::image(head)?;
+    FORMATS
+        .iter()
+        .map(|row| row.format)
+        .find(|format| format.file_type == file_type)
+}
+
 fn by_content(name: &[u8], head: &[u8]) -> Option<Format> {
     if let Some(language) = sniff::interpreter(head).and_then(languages::by_interpreter) {
         return Some(source(language));
+    }
+    if let Some(image) = image(head) {
+        return Some(image);
     }
     let is_named_text = TEXT_NAMES.iter().any(|text| text.as_bytes() == name);
     (is_named_text || sniff::is_text(head)).then_some(PLAIN)
@@ -198,6 +234,16 @@ mod tests {
         assert_eq!(file_type("a.unknown", b"some words"), Some("txt"));
         assert_eq!(file_type("a.unknown", b"\0\x01\x02"), None);
         assert_eq!(file_type("README", b"caf\xE9"), Some("txt"));
+    }
+
+    #[test]
+    fn image_is_known_by_its_first_bytes() {
+        let png = b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR";
+        assert_eq!(file_type("a.png", png), Some("png"));
+        assert_eq!(file_type("a.jpeg", png), Some("png"));
+        assert_eq!(file_type("a", png), Some("png"));
+        assert_eq!(file_type("a.gif", b"damaged"), Some("gif"));
+        assert_eq!(file_type("a.md", png), Some("md"));
     }
 
     #[test]

@@ -8,7 +8,6 @@ use crate::decode;
 /// terminal colours stay text.
 const CONTROL_SHARE: usize = 32;
 
-#[allow(dead_code, reason = "for the readers of HTML and of images")]
 /// Returns the file type of an image, by its signature.
 pub(crate) fn image(head: &[u8]) -> Option<&'static str> {
     let signatures: [(&[u8], &str); 7] = [

@@ -1,6 +1,8 @@
 //! The readers, one file per format. Each turns the bytes of a file into a document and knows
 //! nothing of the others.
 
+mod delimited;
+mod image;
 mod json;
 mod markdown;
 mod ndjson;
@@ -20,6 +22,8 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
         Reader::Source => source::read(format, bytes),
         Reader::Json => json::read(format, bytes),
         Reader::Ndjson => ndjson::read(format, bytes),
+        Reader::Delimited(delimiter) => delimited::read(format, delimiter, bytes),
+        Reader::Image(mime_type) => Ok(image::read(format, mime_type, bytes)),
     }
 }
 

@@ -1,0 +1,108 @@
+//! CSV and TSV: one table.
+//!
+//! The first record is taken for the header, as the format's name for it (RFC 4180) leaves open and
+//! nearly every file does. Rows may be of different lengths.
+
+use csv::{ReaderBuilder, StringRecord};
+
+use crate::elements::Elements;
+use crate::format::Format;
+use crate::formats::head;
+use crate::grid::{Cell, Grid};
+use crate::{ExtractError, Extraction, decode};
+
+/// Delimiters a file may have, in the order in which they win a draw.
+const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
+/// How much of a file is looked at to find its delimiter.
+const SAMPLE_BYTES: usize = 64 * 1024;
+
+/// Reads a table; `delimiter` is `None` when the file decides.
+///
+/// # Errors
+///
+/// `Invalid` if the file is not text.
+pub(crate) fn read(
+    format: Format,
+    delimiter: Option<u8>,
+    bytes: &[u8],
+) -> Result<Extraction, ExtractError> {
+    let text = decode::text(bytes)?;
+    let delimiter = delimiter.unwrap_or_else(|| detect(&text));
+    let mut grid = Grid::new();
+    let mut is_first = true;
+    for record in records(&text, delimiter) {
+        let record = record.map_err(|error| ExtractError::invalid(error.to_string()))?;
+        let cells = record.iter().map(|text| Cell {
+            text,
+            ..Cell::default()
+        });
+        grid.row(std::mem::take(&mut is_first), cells);
+    }
+    let mut elements = Elements::default();
+    grid.finish(&mut elements);
+    Ok(Extraction::of_one_page(head(format), elements))
+}
+
+fn records(text: &str, delimiter: u8) -> impl Iterator<Item = csv::Result<StringRecord>> {
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .from_reader(text.as_bytes())
+        .into_records()
+}
+
+/// Returns the delimiter that cuts most of the first records into the same number of fields, more
+/// than one; among equals the one that gives more fields.
+fn detect(text: &str) -> u8 {
+    let sample = sample(text);
+    let mut best = (0, 0, DELIMITERS[0]);
+    for delimiter in DELIMITERS {
+        let (agreeing, fields) = agreement(sample, delimiter);
+        if fields > 1 && (agreeing, fields) > (best.0, best.1) {
+            best = (agreeing, fields, delimiter);
+        }
+    }
+    best.2
+}
+
+/// Returns the beginning of a text, in whole lines.
+fn sample(text: &str) -> &str {
+    if text.len() <= SAMPLE_BYTES {
+        return text;
+    }
+    let start = &text[..text.floor_char_boundary(SAMPLE_BYTES)];
+    start.rfind('\n').map_or(start, |end| &start[..end])
+}
+
+/// Returns how many in a thousand records have the most frequent number of fields, and that number.
+fn agreement(sample: &str, delimiter: u8) -> (usize, usize) {
+    let mut lengths: Vec<usize> = records(sample, delimiter)
+        .map_while(Result::ok)
+        .map(|record| record.len())
+        .collect();
+    lengths.sort_unstable();
+    let runs = lengths.chunk_by(|one, other| one == other);
+    let (count, fields) = runs
+        .map(|run| (run.len(), run[0]))
+        .max()
+        .unwrap_or_default();
+    (count * 1000 / lengths.len().max(1), fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::detect;
+
+    #[test]
+    fn delimiter_is_the_one_the_records_agree_on() {
+        assert_eq!(detect("a,b\n1,2\n"), b',');
+        assert_eq!(detect("a;b;c\n1,5;2,5;3,5\n"), b';');
+        assert_eq!(detect("a\tb\n\"x, y, z\"\t1\n"), b'\t');
+        assert_eq!(detect("a|b|c\n1|2|3\n"), b'|');
+        assert_eq!(detect("\"a;b\",c\n\"d;e\",f\n"), b',');
+        assert_eq!(detect("just\none\ncolumn\n"), b',');
+        assert_eq!(detect(""), b',');
+    }
+}

@@ -1,0 +1,96 @@
+//! Images: one `Image` element that says what kind of picture it is and how large.
+//!
+//! Looks at headers only and decodes no picture. The bytes themselves are not delivered yet.
+
+use dpe_connector::content::{Category, Element, Metadata};
+use serde_json::Value;
+
+use crate::elements::Elements;
+use crate::format::Format;
+use crate::formats::head;
+use crate::{Extraction, sniff};
+
+/// How far into an SVG its first tag is looked for.
+const SVG_HEAD_BYTES: usize = 64 * 1024;
+
+/// Reads an image. One whose header cannot be read has no dimensions and is an image all the same:
+/// judging pictures is not this crate's business.
+pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Extraction {
+    let dimensions = match sniff::image(bytes) {
+        Some(_) => raster_dimensions(bytes),
+        None => svg_dimensions(&bytes[..bytes.len().min(SVG_HEAD_BYTES)]),
+    };
+    let mut metadata = Metadata::new();
+    if let Some((width, height)) = dimensions {
+        metadata.insert("width".to_owned(), width);
+        metadata.insert("height".to_owned(), height);
+    }
+    let mut elements = Elements::default();
+    elements.push(Element {
+        mime_type: Some(mime_type.to_owned()),
+        metadata,
+        ..Element::empty(Category::Image)
+    });
+    Extraction::of_one_page(head(format), elements)
+}
+
+/// Width and height in pixels.
+fn raster_dimensions(bytes: &[u8]) -> Option<(Value, Value)> {
+    let size = imagesize::blob_size(bytes).ok()?;
+    Some((size.width.into(), size.height.into()))
+}
+
+/// Width and height in user units, where the outermost tag gives both as plain numbers.
+fn svg_dimensions(head: &[u8]) -> Option<(Value, Value)> {
+    let start = memchr::memmem::find(head, b"<svg")?;
+    let tag = &head[start..];
+    let tag = std::str::from_utf8(&tag[..memchr::memchr(b'>', tag)?]).ok()?;
+    Some((svg_length(tag, "width")?, svg_length(tag, "height")?))
+}
+
+fn svg_length(tag: &str, name: &str) -> Option<Value> {
+    let mut rest = tag;
+    loop {
+        let at = rest.find(name)?;
+        let begins_word = rest[..at].ends_with(|character: char| character.is_ascii_whitespace());
+        rest = &rest[at + name.len()..];
+        let Some(value) = rest.trim_start().strip_prefix('=').filter(|_| begins_word) else {
+            continue;
+        };
+        let value = value.trim_start();
+        let quote = value
+            .chars()
+            .next()
+            .filter(|quote| matches!(quote, '"' | '\''))?;
+        let value = value[1..].split(quote).next()?.trim();
+        return number(value.strip_suffix("px").unwrap_or(value));
+    }
+}
+
+fn number(text: &str) -> Option<Value> {
+    if let Ok(whole) = text.parse::<u32>() {
+        return Some(whole.into());
+    }
+    let is_plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let value: f64 = text.parse().ok().filter(|_| is_plain)?;
+    serde_json::Number::from_f64(value).map(Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::svg_dimensions;
+
+    #[test]
+    fn svg_has_dimensions_when_its_tag_gives_plain_numbers() {
+        let svg = br#"<?xml version="1.0"?><svg stroke-width="3" width="24px" height='1.5'>"#;
+        assert_eq!(svg_dimensions(svg), Some((json!(24), json!(1.5))));
+        assert_eq!(svg_dimensions(br#"<svg width="100%" height="2">"#), None);
+        assert_eq!(svg_dimensions(br#"<svg viewBox="0 0 1 1">"#), None);
+        assert_eq!(svg_dimensions(br#"<svg width=5 height=5>"#), None);
+        assert_eq!(svg_dimensions(b"not a picture"), None);
+    }
+}
