@@ -26,7 +26,6 @@ pub(crate) enum Container {
     /// The definition of a footnote.
     Footnote { label: String },
     /// Navigation or page furniture: text in it has this category.
-    #[allow(dead_code, reason = "for the readers of HTML and of images")]
     Region(Category),
 }
 
@@ -124,9 +123,8 @@ impl Flow {
             let mut metadata = Metadata::new();
             metadata.insert("level".to_owned(), level.into());
             self.note_containers(&mut metadata);
-            let category = self.region().unwrap_or(Category::Title);
             self.elements
-                .push_linked(category, &flat.text, &flat.links, &metadata);
+                .push_linked(Category::Title, &flat.text, &flat.links, &metadata);
         }
         self.pictures(flat.pictures);
     }

@@ -24,6 +24,7 @@ pub(crate) enum Reader {
     Source,
     Json,
     Ndjson,
+    Html,
     /// With the delimiter, if it is not for the file to decide.
     Delimited(Option<u8>),
     /// With the media type.
@@ -75,6 +76,11 @@ static FORMATS: &[Row] = &[
         &["json", "geojson", "webmanifest", "ipynb", "har", "topojson"],
     ),
     row("ndjson", Reader::Ndjson, &["ndjson", "jsonl"]),
+    row(
+        "html",
+        Reader::Html,
+        &["html", "htm", "xhtml", "xht", "shtml"],
+    ),
     row("csv", Reader::Delimited(None), &["csv"]),
     row("tsv", Reader::Delimited(Some(b'\t')), &["tsv", "tab"]),
     row("png", Reader::Image("image/png"), &["png", "apng"]),

@@ -64,7 +64,6 @@ impl Inline {
         self.text.push_str(text);
     }
 
-    #[allow(dead_code, reason = "for the readers of HTML and of images")]
     /// Adds text in which a run of white space counts as one space, as HTML reads it.
     pub(crate) fn push_collapsed(&mut self, text: &str) {
         let mut words = text.split(is_html_space).filter(|word| !word.is_empty());
@@ -89,6 +88,21 @@ impl Inline {
             self.text.pop();
         }
         self.text.push('\n');
+    }
+
+    /// Makes sure that what follows is on a line of its own.
+    pub(crate) fn begin_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.line_break();
+        }
+    }
+
+    /// Drops white space with which nothing has been written yet.
+    pub(crate) fn forget_space(&mut self) {
+        self.text.clear();
+        for (start, _) in &mut self.open_links {
+            *start = 0;
+        }
     }
 
     /// Begins the words of a link.
@@ -133,19 +147,27 @@ impl Inline {
         self.pictures.is_empty() && self.text.trim().is_empty()
     }
 
-    /// Takes what was written and leaves the buffer empty. Links still open are closed, and go on
-    /// in the next block, as `<a>` around two paragraphs does.
+    /// Takes what was written and leaves the buffer empty; what is open ends here.
     pub(crate) fn take(&mut self) -> Flat {
-        let reopened: Vec<_> = self.open_links.iter().map(|(_, url)| url.clone()).collect();
         while !self.open_pictures.is_empty() {
             self.close_picture();
         }
         while !self.open_links.is_empty() {
             self.close_link();
         }
-        let written = std::mem::take(self);
-        self.open_links = reopened.into_iter().map(|url| (0, url)).collect();
-        written.flat()
+        std::mem::take(self).flat()
+    }
+
+    /// As [`take`](Self::take), but links go on in what follows, as `<a>` around two paragraphs does.
+    pub(crate) fn take_inside_links(&mut self) -> Flat {
+        let open: Vec<_> = self
+            .open_links
+            .iter()
+            .map(|(_, url)| (0, url.clone()))
+            .collect();
+        let flat = self.take();
+        self.open_links = open;
+        flat
     }
 
     fn flat(self) -> Flat {
@@ -176,7 +198,6 @@ impl Inline {
         }
     }
 
-    #[allow(dead_code, reason = "for the readers of HTML and of images")]
     fn space(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
             self.text.push(' ');
@@ -184,7 +205,6 @@ impl Inline {
     }
 }
 
-#[allow(dead_code, reason = "for the readers of HTML and of images")]
 /// White space as HTML counts it; a no-break space is not.
 pub(crate) fn is_html_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0C')

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::flow::{Container, Flow, title};
 use crate::format::Format;
-use crate::formats::head;
+use crate::formats::{head, html};
 use crate::front_matter::{self, Declared};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
@@ -219,16 +219,30 @@ impl Reader {
         self.inline.push(text);
     }
 
+    /// Reads the few inline tags that say something a text cannot; of the others only the words count.
     fn inline_html(&mut self, tag: &str) {
-        if is_break(tag) {
-            self.inline.line_break();
+        match tag_name(tag).as_str() {
+            "br" => self.inline.line_break(),
+            "a" => self.inline.open_link(&html::link(tag).unwrap_or_default()),
+            "/a" => self.inline.close_link(),
+            "img" => {
+                if let Some(picture) = html::picture(tag) {
+                    let alt = picture.alt.clone();
+                    self.inline.open_picture(picture);
+                    self.push(&alt);
+                    self.inline.close_picture();
+                }
+            }
+            _ => {}
         }
     }
 
     fn html_block(&mut self, html: &str) {
-        self.inline.push(html);
-        let flat = self.inline.take();
-        self.flow.text(Category::UncategorizedText, flat);
+        if !html::fragment(html, &mut self.flow) {
+            self.inline.push(html);
+            let flat = self.inline.take();
+            self.flow.text(Category::UncategorizedText, flat);
+        }
     }
 
     fn end_cell(&mut self) {
@@ -285,8 +299,11 @@ fn number(level: HeadingLevel) -> u64 {
     }
 }
 
-fn is_break(tag: &str) -> bool {
-    tag.strip_prefix('<')
-        .map(|rest| rest.trim_end_matches(['>', '/', ' ']))
-        .is_some_and(|name| name.eq_ignore_ascii_case("br"))
+/// Returns the name of a tag in lowercase, with the `/` of a closing one.
+fn tag_name(tag: &str) -> String {
+    let name = tag.trim_start_matches('<');
+    let end = name
+        .find(|character: char| !character.is_ascii_alphanumeric() && character != '/')
+        .unwrap_or(name.len());
+    name[..end].trim_end_matches('/').to_ascii_lowercase()
 }

@@ -2,6 +2,7 @@
 //! nothing of the others.
 
 mod delimited;
+mod html;
 mod image;
 mod json;
 mod markdown;
@@ -22,6 +23,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
         Reader::Source => source::read(format, bytes),
         Reader::Json => json::read(format, bytes),
         Reader::Ndjson => ndjson::read(format, bytes),
+        Reader::Html => html::read(format, bytes),
         Reader::Delimited(delimiter) => delimited::read(format, delimiter, bytes),
         Reader::Image(mime_type) => Ok(image::read(format, mime_type, bytes)),
     }
