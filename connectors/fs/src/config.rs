@@ -1,0 +1,171 @@
+//! The configuration of the connector, closed, and the globs in it.
+
+use std::path::{Component, Path, PathBuf};
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use serde::{Deserialize, Serialize};
+
+/// What the manifest's `config_schema` describes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Absolute path of the folder.
+    pub(crate) root: PathBuf,
+    /// If not empty: only what one of these globs names, or what lies below it.
+    #[serde(default)]
+    pub(crate) include: Vec<String>,
+    /// Nothing that one of these globs names.
+    #[serde(default)]
+    pub(crate) exclude: Vec<String>,
+    /// Whether names beginning with a dot are enumerated.
+    #[serde(default)]
+    pub(crate) hidden: bool,
+    /// Whether symbolic links are followed, as long as they stay below the root.
+    #[serde(default)]
+    pub(crate) follow_links: bool,
+    /// Largest file that is read.
+    #[serde(default = "default_max_file_bytes")]
+    pub(crate) max_file_bytes: u64,
+    /// What to do about files and folders that cannot be read.
+    #[serde(default = "error")]
+    pub(crate) unreadable: OnTrouble,
+    /// What to do about files of formats nobody here understands.
+    #[serde(default = "skip")]
+    pub(crate) unsupported: OnTrouble,
+    /// Enumerate these files alone, whatever the ignore rules say. Relative to the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) only: Option<Vec<PathBuf>>,
+}
+
+/// Whether something is passed over or reported as a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnTrouble {
+    /// An `error` item: the round ends as partial.
+    Error,
+    /// A line on stderr.
+    Skip,
+}
+
+fn default_max_file_bytes() -> u64 {
+    64 << 20
+}
+
+fn error() -> OnTrouble {
+    OnTrouble::Error
+}
+
+fn skip() -> OnTrouble {
+    OnTrouble::Skip
+}
+
+impl Config {
+    /// Checks what the types do not say and compiles the globs.
+    pub(crate) fn globs(&self) -> Result<Globs, String> {
+        if !self.root.is_absolute() {
+            return Err(format!("root: {} is not absolute", self.root.display()));
+        }
+        if let Some(path) = self.only.iter().flatten().find(|path| !stays_below(path)) {
+            return Err(format!(
+                "only: {} is not a path below the root",
+                path.display()
+            ));
+        }
+        Ok(Globs {
+            include: (!self.include.is_empty())
+                .then(|| compiled("include", &self.include))
+                .transpose()?,
+            exclude: compiled("exclude", &self.exclude)?,
+        })
+    }
+}
+
+fn stays_below(path: &Path) -> bool {
+    path.components().next().is_some()
+        && path
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn compiled(member: &str, globs: &[String]) -> Result<Gitignore, String> {
+    let mut builder = GitignoreBuilder::new("");
+    builder.allow_unclosed_class(false);
+    for glob in globs {
+        builder
+            .add_line(None, glob)
+            .map_err(|why| format!("{member}: {why}"))?;
+    }
+    builder.build().map_err(|why| format!("{member}: {why}"))
+}
+
+/// The compiled `include` and `exclude`.
+#[derive(Clone, Debug)]
+pub(crate) struct Globs {
+    include: Option<Gitignore>,
+    exclude: Gitignore,
+}
+
+impl Globs {
+    /// Returns whether a walk goes on at `path`, relative to the root. The folders above it have
+    /// been admitted already.
+    pub(crate) fn admit(&self, path: &Path, is_dir: bool) -> bool {
+        if self.exclude.matched(path, is_dir).is_ignore() {
+            return false;
+        }
+        // A folder has to be entered to find out what in it is included.
+        is_dir
+            || self
+                .include
+                .as_ref()
+                .is_none_or(|include| include.matched_path_or_any_parents(path, false).is_ignore())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Result<Config, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    #[test]
+    fn only_the_root_is_mandatory_and_unknown_members_are_refused() {
+        let parsed = config(r#"{"root":"/x"}"#).unwrap();
+        assert_eq!(parsed.max_file_bytes, 67_108_864);
+        assert_eq!(parsed.unreadable, OnTrouble::Error);
+        assert_eq!(parsed.unsupported, OnTrouble::Skip);
+        assert!(parsed.globs().is_ok());
+        assert!(config(r#"{"root":"/x","colour":1}"#).is_err());
+        assert!(config("{}").is_err());
+    }
+
+    #[test]
+    fn paths_that_could_leave_the_root_are_refused() {
+        for text in [
+            r#"{"root":"docs"}"#,
+            r#"{"root":"/x","only":["/etc/passwd"]}"#,
+            r#"{"root":"/x","only":["../y"]}"#,
+            r#"{"root":"/x","only":[""]}"#,
+            r#"{"root":"/x","exclude":["a[b"]}"#,
+        ] {
+            assert!(config(text).unwrap().globs().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn include_names_files_or_the_folders_above_them() {
+        let globs = config(r#"{"root":"/x","include":["*.md","/api/"],"exclude":["drafts/**"]}"#)
+            .unwrap()
+            .globs()
+            .unwrap();
+        let admitted = |path: &str| globs.admit(Path::new(path), false);
+        assert!(admitted("a.md"));
+        assert!(admitted("deep/down/a.md"));
+        assert!(admitted("api/v1/spec.yaml"));
+        assert!(!admitted("other/api/spec.yaml"));
+        assert!(!admitted("a.txt"));
+        assert!(!admitted("drafts/a.md"));
+        assert!(globs.admit(Path::new("deep"), true));
+    }
+}
