@@ -81,10 +81,10 @@ impl Config {
 }
 
 fn stays_below(path: &Path) -> bool {
-    path.components().next().is_some()
+    path.components().any(|part| part != Component::CurDir)
         && path
             .components()
-            .all(|part| matches!(part, Component::Normal(_)))
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 fn compiled(member: &str, globs: &[String]) -> Result<Gitignore, String> {

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::read::is_gone;
 use crate::stat::Stat;
@@ -47,8 +47,11 @@ fn look(root: &Path, path: &Path) -> Result<Stat, (String, bool)> {
     }
 }
 
-/// Returns the components of `path` joined by single slashes.
+/// Returns the names in `path` joined by single slashes.
 fn bytes(path: &Path) -> Box<[u8]> {
-    let clean: PathBuf = path.components().collect();
+    let clean: PathBuf = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+        .collect();
     clean.as_os_str().as_bytes().into()
 }

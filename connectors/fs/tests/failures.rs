@@ -1,0 +1,126 @@
+//! What must never look like a deletion, and what must not end a round.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::plugin::{Folder, Plugin, initialize};
+
+#[test]
+fn a_missing_root_is_a_failure_of_the_source_and_says_what_to_do() {
+    let folder = Folder::with(&[("docs/a.txt", "a")]);
+    let mut plugin = Plugin::start(&folder.path("docs"), json!({}));
+    let cursor = plugin.scan(None).cursor.unwrap();
+    fs::remove_dir_all(folder.path("docs")).unwrap();
+    for cursor in [None, Some(cursor.as_str())] {
+        let error = plugin.failing_scan(cursor);
+        assert_eq!((&error["code"], error.get("data")), (&json!(-32003), None));
+        assert!(error["message"].as_str().unwrap().contains("mount it"));
+    }
+}
+
+#[test]
+fn a_root_that_is_a_file_is_a_clear_error() {
+    let folder = Folder::with(&[("a.txt", "a")]);
+    let error = Plugin::start(&folder.path("a.txt"), json!({})).failing_scan(None);
+    assert_eq!(error["code"], -32003);
+    assert!(error["message"].as_str().unwrap().contains("not a folder"));
+}
+
+#[test]
+fn a_suddenly_empty_root_deletes_nothing() {
+    let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b")]);
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let cursor = plugin.scan(None).cursor.unwrap();
+    folder.remove("a.txt");
+    folder.remove("b.txt");
+    let error = plugin.failing_scan(Some(&cursor));
+    assert_eq!(error["code"], -32003);
+    assert!(error["message"].as_str().unwrap().contains("2 documents"));
+    folder.write("c.txt", "c");
+    let lines = plugin.scan(Some(&cursor)).lines();
+    assert_eq!(lines, ["+c.txt", "-a.txt", "-b.txt"]);
+}
+
+#[test]
+fn configurations_that_cannot_be_used_are_refused_at_once() {
+    for config in [
+        json!({}),
+        json!({"root": "relative"}),
+        json!({"root": "/x", "colour": 1}),
+        json!({"root": "/x", "unreadable": "ignore"}),
+        json!({"root": "/x", "exclude": ["a[b"]}),
+        json!({"root": "/x", "only": ["/etc/passwd"]}),
+        json!({"root": "/x", "only": ["../y"]}),
+    ] {
+        let answer = Plugin::spawn().call("initialize", initialize(&config, 1 << 20));
+        assert_eq!(answer["error"]["code"], -32005, "{config}");
+    }
+}
+
+#[test]
+fn content_that_is_not_what_its_format_says_is_an_error_item() {
+    let folder = Folder::with(&[("a.json", "{\"a\":"), ("c.txt", "fine")]);
+    folder.write("b.md", b"caf\xe9");
+    let scanned = Plugin::start(folder.root(), json!({})).scan(None);
+    let expected = ["!a.json content_invalid", "!b.md content_invalid", "+c.txt"];
+    assert_eq!(scanned.lines(), expected);
+    assert!(
+        scanned.items[..2]
+            .iter()
+            .all(|item| item["retryable"] == false)
+    );
+}
+
+#[test]
+fn a_file_above_the_limit_is_an_error_item_that_says_how_to_go_on() {
+    let folder = Folder::with(&[("a.txt", "12345"), ("b.txt", "123456")]);
+    let scanned = Plugin::start(folder.root(), json!({"max_file_bytes": 5})).scan(None);
+    assert_eq!(scanned.lines(), ["+a.txt", "!b.txt content_invalid"]);
+    let message = scanned.items[1]["message"].as_str().unwrap();
+    assert!(message.contains("max_file_bytes"), "{message}");
+}
+
+fn lock(folder: &Folder, path: &str, mode: u32) {
+    fs::set_permissions(folder.path(path), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Permission bits do not bind root; then there is nothing to be seen here.
+fn permissions_bind(folder: &Folder, path: &str) -> bool {
+    fs::read_dir(folder.path(path)).is_err()
+}
+
+#[test]
+fn an_unreadable_folder_protects_everything_below_it() {
+    let folder = Folder::with(&[("a.txt", "a"), ("d/b.txt", "b"), ("d/e/c.txt", "c")]);
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let cursor = plugin.scan(None).cursor.unwrap();
+    lock(&folder, "d", 0o000);
+    if permissions_bind(&folder, "d") {
+        let scanned = plugin.scan(Some(&cursor));
+        assert_eq!(scanned.lines(), ["!d/ source_unavailable"]);
+        assert_eq!(scanned.items[0]["retryable"], true);
+        let later = plugin.scan(scanned.cursor.as_deref());
+        assert_eq!(later.lines(), ["!d/ source_unavailable"]);
+        let mut lenient = Plugin::start(folder.root(), json!({"unreadable": "skip"}));
+        assert_eq!(lenient.scan(None).lines(), ["+a.txt"]);
+        assert!(lenient.stderr().contains("unreadable"));
+    }
+    lock(&folder, "d", 0o755);
+    let scanned = plugin.scan(Some(&cursor));
+    assert_eq!(scanned.lines(), Vec::<String>::new());
+}
+
+#[test]
+fn an_unreadable_file_is_an_error_item_and_keeps_its_document() {
+    let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b")]);
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let cursor = plugin.scan(None).cursor.unwrap();
+    lock(&folder, "b.txt", 0o000);
+    if fs::read(folder.path("b.txt")).is_err() {
+        let scanned = plugin.scan(Some(&cursor));
+        assert_eq!(scanned.lines(), ["!b.txt source_unavailable"]);
+        assert_eq!(scanned.items[0]["retryable"], Value::Bool(true));
+    }
+}

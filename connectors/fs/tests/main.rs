@@ -1,0 +1,12 @@
+//! The connector as a runner sees it: real folders, through the real serve loop.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should say where"
+)]
+
+mod failures;
+mod full;
+mod incremental;
+mod plugin;
+mod selection;

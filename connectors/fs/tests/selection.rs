@@ -1,0 +1,156 @@
+//! Which files are enumerated.
+
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::plugin::{Folder, Plugin};
+
+fn lines(folder: &Folder, config: Value) -> Vec<String> {
+    Plugin::start(folder.root(), config).scan(None).lines()
+}
+
+#[test]
+fn ignore_files_count_also_outside_a_repository() {
+    let folder = Folder::with(&[
+        (".gitignore", "*.log\n/build/\n"),
+        (".ignore", "b.txt\n"),
+        (".dpeignore", "c.txt\n"),
+        ("a.txt", "a"),
+        ("b.txt", "b"),
+        ("c.txt", "c"),
+        ("x.log", "x"),
+        ("build/out.txt", "o"),
+        ("sub/.gitignore", "!y.log\nz.txt\n"),
+        ("sub/y.log", "y"),
+        ("sub/z.txt", "z"),
+    ]);
+    assert_eq!(lines(&folder, json!({})), ["+a.txt", "+sub/y.log"]);
+}
+
+#[test]
+fn ignore_files_above_the_root_count_only_inside_a_repository() {
+    let outer = Folder::with(&[
+        (".gitignore", "b.txt\n"),
+        ("docs/a.txt", "a"),
+        ("docs/b.txt", "b"),
+    ]);
+    let docs = outer.path("docs");
+    let scan = || Plugin::start(&docs, json!({})).scan(None).lines();
+    assert_eq!(scan(), ["+a.txt", "+b.txt"]);
+    outer.write(".git/HEAD", "ref: refs/heads/main\n");
+    assert_eq!(scan(), ["+a.txt"]);
+}
+
+#[test]
+fn hidden_files_are_enumerated_on_request_and_git_s_own_never() {
+    let folder = Folder::with(&[
+        (".hidden.txt", "h"),
+        (".config/a.txt", "c"),
+        (".git/config", "[core]\n"),
+        ("sub/.git", "gitdir: elsewhere\n"),
+        ("a.txt", "a"),
+    ]);
+    assert_eq!(lines(&folder, json!({})), ["+a.txt"]);
+    let hidden = lines(&folder, json!({"hidden": true}));
+    assert_eq!(hidden, ["+.config/a.txt", "+.hidden.txt", "+a.txt"]);
+}
+
+#[test]
+fn include_and_exclude_narrow_the_selection() {
+    let folder = Folder::with(&[
+        (".gitignore", "ignored.md\n"),
+        ("ignored.md", "i"),
+        ("a.md", "a"),
+        ("a.txt", "a"),
+        ("drafts/b.md", "b"),
+        ("notes/c.md", "c"),
+    ]);
+    let config = json!({"include": ["*.md"], "exclude": ["drafts/"]});
+    assert_eq!(lines(&folder, config), ["+a.md", "+notes/c.md"]);
+    let config = json!({"include": ["/notes"]});
+    assert_eq!(lines(&folder, config), ["+notes/c.md"]);
+}
+
+#[test]
+fn links_are_passed_over_by_default_and_said() {
+    let folder = Folder::with(&[("a.txt", "a")]);
+    symlink(folder.path("a.txt"), folder.path("link.txt")).unwrap();
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    assert_eq!(plugin.scan(None).lines(), ["+a.txt"]);
+    assert_eq!(plugin.stderr(), "skipped 1 symbolic link: link.txt\n");
+}
+
+#[test]
+fn followed_links_never_leave_the_root_nor_run_in_circles() {
+    let outside = Folder::with(&[("secret.txt", "s")]);
+    let folder = Folder::with(&[("d/a.txt", "a")]);
+    symlink(folder.path("d"), folder.path("e")).unwrap();
+    symlink(folder.path("d/a.txt"), folder.path("f.txt")).unwrap();
+    symlink(folder.root(), folder.path("d/loop")).unwrap();
+    symlink(outside.root(), folder.path("out")).unwrap();
+    symlink(outside.path("secret.txt"), folder.path("out.txt")).unwrap();
+    symlink("nowhere", folder.path("dangling")).unwrap();
+    let mut plugin = Plugin::start(folder.root(), json!({"follow_links": true}));
+    let scanned = plugin.scan(None);
+    assert_eq!(scanned.lines(), ["+d/a.txt", "+e/a.txt", "+f.txt"]);
+    for name in ["out", "out.txt", "dangling", "d/loop"] {
+        assert!(
+            plugin.stderr().contains(name),
+            "{name}: {}",
+            plugin.stderr()
+        );
+    }
+}
+
+#[test]
+fn special_files_are_passed_over_and_said() {
+    let folder = Folder::with(&[("a.txt", "a")]);
+    let status = Command::new("mkfifo").arg(folder.path("pipe.txt")).status();
+    assert!(status.unwrap().success());
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    assert_eq!(plugin.scan(None).lines(), ["+a.txt"]);
+    assert_eq!(plugin.stderr(), "skipped 1 special file: pipe.txt\n");
+}
+
+#[test]
+fn unsupported_files_are_summed_up_each_round_or_reported() {
+    let folder = Folder::with(&[("a.txt", "a"), ("b.pdf", "%PDF-1.4"), ("c.pdf", "%PDF-1.5")]);
+    folder.write("d.bin", b"\0\x01\x02");
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let first = plugin.scan(None);
+    assert_eq!(first.lines(), ["+a.txt"]);
+    let line = "skipped 3 files of unsupported formats: 2 .pdf, 1 .bin\n";
+    assert_eq!(plugin.stderr(), line);
+    plugin.scan(first.cursor.as_deref());
+    assert_eq!(plugin.stderr(), line.repeat(2));
+    let strict = lines(&folder, json!({"unsupported": "error"}));
+    let errors = ["!b.pdf", "!c.pdf", "!d.bin"].map(|uri| format!("{uri} content_invalid"));
+    assert_eq!(strict[1..], errors);
+}
+
+#[test]
+fn named_files_are_enumerated_alone_and_in_spite_of_ignore_rules() {
+    let folder = Folder::with(&[
+        (".gitignore", "*.txt\n"),
+        (".dot.txt", "d"),
+        ("a.txt", "a"),
+        ("b.txt", "b"),
+        ("real.md", "r"),
+        (".git/config", "c"),
+        ("c.pdf", "%PDF"),
+    ]);
+    symlink("real.md", folder.path("link.md")).unwrap();
+    let named = json!({"only": ["b.txt", "./link.md", ".dot.txt", "b.txt"]});
+    let expected = ["+.dot.txt", "+b.txt", "+link.md"];
+    assert_eq!(lines(&folder, named), expected);
+    let named = json!({"only": ["a.txt", "missing.txt", ".git/config", "c.pdf"]});
+    let expected = [
+        "!.git/config source_unavailable",
+        "!missing.txt source_unavailable",
+        "+a.txt",
+        "!c.pdf content_invalid",
+    ];
+    assert_eq!(lines(&folder, named), expected);
+}
