@@ -1,1 +1,16 @@
-//! Room `sync`.
+//! What the runner decides, without doing any of it.
+//!
+//! This room turns what a source said into operations, judges them against what was confirmed
+//! and what the remote holds, and sums up a round. It knows no socket, no process, no database
+//! and no clock; those stand behind the ports.
+
+pub mod assembly;
+pub mod decision;
+pub mod event;
+pub mod failure;
+pub mod guard;
+pub mod item;
+pub mod ports;
+pub mod report;
+pub mod unachieved;
+pub mod wave;

@@ -1,0 +1,51 @@
+//! What happens during a round, told while it happens.
+
+use crate::model::FileUri;
+
+use super::failure::Failure;
+use super::unachieved::Cause;
+
+/// Receives the events of a round. Must not fail and should not block for long.
+pub trait Observer: Send + Sync {
+    /// Takes one event.
+    fn event(&self, event: Event<'_>);
+}
+
+/// One event.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The plugin wrote a line on its stderr.
+    PluginStderr(&'a str),
+    /// The remote was read or written, and something about it should be known.
+    Warning(&'a str),
+    /// One document was delivered, or would be in a dry run.
+    Landed(Landed<'a>),
+    /// Something failed.
+    Failed(&'a Failure),
+    /// An operation was not sent because an earlier move did not reach its goal
+    /// (connector contract §21.2).
+    Skipped {
+        /// The documents it would have touched.
+        uris: &'a [FileUri],
+        /// The move.
+        cause: &'a Cause,
+    },
+}
+
+/// A change that has landed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed<'a> {
+    /// A new document.
+    Created(&'a FileUri),
+    /// A document with new content.
+    Updated(&'a FileUri),
+    /// A document is gone.
+    Deleted(&'a FileUri),
+    /// A document has another name.
+    Moved {
+        /// The old name.
+        from: &'a FileUri,
+        /// The new name.
+        to: &'a FileUri,
+    },
+}
