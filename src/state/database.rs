@@ -1,0 +1,88 @@
+//! Opening the SQLite files of this room: format check first, schema if new.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::error::StateError;
+
+/// How long one process waits for another in the middle of a short transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a database of this room contains.
+pub(super) struct Schema {
+    /// Marks the file as ours; the bytes read as text in a hex dump.
+    pub application_id: i32,
+    /// Version of the tables.
+    pub version: i64,
+    /// The tables.
+    pub tables: &'static str,
+}
+
+/// Opens or creates the database at `path`.
+pub(super) fn open(path: &Path, schema: &Schema) -> Result<Connection, StateError> {
+    let broken = |source| StateError::database(path, source);
+    let mut connection = Connection::open(path).map_err(broken)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(broken)?;
+    check(&connection, path, schema)?;
+    connection
+        .pragma_update(None, "journal_mode", "wal")
+        .and_then(|()| connection.pragma_update(None, "synchronous", "normal"))
+        .map_err(broken)?;
+    create(&mut connection, schema).map_err(broken)?;
+    Ok(connection)
+}
+
+/// Copies the database at `path` into memory, so that nothing done to it can reach the disk; a
+/// file that does not exist gives an empty one.
+pub(super) fn snapshot(path: &Path, schema: &Schema) -> Result<Connection, StateError> {
+    let broken = |source| StateError::database(path, source);
+    let mut copy = Connection::open_in_memory().map_err(broken)?;
+    if path.exists() {
+        let original =
+            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(broken)?;
+        original.busy_timeout(BUSY_TIMEOUT).map_err(broken)?;
+        check(&original, path, schema)?;
+        rusqlite::backup::Backup::new(&original, &mut copy)
+            .and_then(|backup| backup.run_to_completion(1024, Duration::ZERO, None))
+            .map_err(broken)?;
+    }
+    create(&mut copy, schema).map_err(broken)?;
+    Ok(copy)
+}
+
+/// Refuses a file that is not ours or newer than we are, before anything is written to it.
+fn check(connection: &Connection, path: &Path, schema: &Schema) -> Result<(), StateError> {
+    let read = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let broken = |source| StateError::database(path, source);
+    let (found, id) = (
+        read("user_version").map_err(broken)?,
+        read("application_id").map_err(broken)?,
+    );
+    if found > schema.version {
+        let path = path.to_owned();
+        return Err(StateError::Newer { path, found });
+    }
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(broken)?;
+    if tables > 0 && id != i64::from(schema.application_id) {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
+        let message = Some("the file belongs to another program".to_owned());
+        return Err(broken(rusqlite::Error::SqliteFailure(code, message)));
+    }
+    Ok(())
+}
+
+fn create(connection: &mut Connection, schema: &Schema) -> rusqlite::Result<()> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version < schema.version {
+        transaction.execute_batch(schema.tables)?;
+        transaction.pragma_update(None, "application_id", schema.application_id)?;
+        transaction.pragma_update(None, "user_version", schema.version)?;
+    }
+    transaction.commit()
+}

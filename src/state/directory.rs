@@ -1,0 +1,274 @@
+//! The state directory: where instances live, and which prefixes they own (§8.1, §3).
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::database::{self, Schema};
+use super::error::StateError;
+use super::instance::{self, Instance};
+
+const REGISTRY: Schema = Schema {
+    application_id: i32::from_be_bytes(*b"dpeR"),
+    version: 1,
+    tables: "
+        CREATE TABLE instances (
+            id         TEXT PRIMARY KEY,
+            remote_url TEXT NOT NULL,
+            uri_prefix TEXT NOT NULL,
+            origin     TEXT NOT NULL
+        ) STRICT;
+    ",
+};
+
+/// What the registry keeps of an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    /// Id of the instance, `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`.
+    pub id: String,
+    /// Its remote; equal strings are the same remote.
+    pub remote_url: String,
+    /// Its URI prefix.
+    pub uri_prefix: String,
+    /// What a person knows it by, such as the folder that is pushed.
+    pub origin: String,
+}
+
+/// A state directory.
+#[derive(Clone, Debug)]
+pub struct StateDirectory {
+    path: PathBuf,
+}
+
+impl StateDirectory {
+    /// Returns the state directory at `path`; creates nothing yet.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Registers an instance, unless its prefix overlaps with that of another one on the same
+    /// remote. Registering again replaces the instance's own entry.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::Overlap`], and whatever keeps the registry from being read or written.
+    pub fn register(&self, new: &Registration) -> Result<(), StateError> {
+        create_directory(&self.path)?;
+        let path = self.registry_path();
+        let mut registry = database::open(&path, &REGISTRY)?;
+        let broken = |source| StateError::database(&path, source);
+        let transaction = registry
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(broken)?;
+        refuse_overlap(&transaction, new, &path)?;
+        transaction
+            .execute(
+                "INSERT OR REPLACE INTO instances (id, remote_url, uri_prefix, origin)
+                 VALUES (?1, ?2, ?3, ?4)",
+                (&new.id, &new.remote_url, &new.uri_prefix, &new.origin),
+            )
+            .map_err(broken)?;
+        transaction.commit().map_err(broken)
+    }
+
+    /// Makes the check of [`Self::register`] and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::register`].
+    pub fn check_registration(&self, new: &Registration) -> Result<(), StateError> {
+        let path = self.registry_path();
+        let registry = database::snapshot(&path, &REGISTRY)?;
+        refuse_overlap(&registry, new, &path)
+    }
+
+    /// Takes the lock of an instance and opens its state, creating it if it is new.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::Busy`] if another process holds the lock, and whatever keeps the state from
+    /// being read.
+    pub fn open(&self, id: &str) -> Result<Instance, StateError> {
+        let directory = self.instance_path(id);
+        create_directory(&directory)?;
+        let lock = lock(&directory.join("lock"))?;
+        Instance::open(&directory.join(instance::FILE_NAME), lock)
+    }
+
+    /// Returns a copy in memory of an instance's state. It takes no lock, creates no file, and
+    /// nothing written to it lasts.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the state from being read.
+    pub fn snapshot(&self, id: &str) -> Result<Instance, StateError> {
+        Instance::snapshot(&self.instance_path(id).join(instance::FILE_NAME))
+    }
+
+    fn registry_path(&self) -> PathBuf {
+        self.path.join("registry.db")
+    }
+
+    fn instance_path(&self, id: &str) -> PathBuf {
+        self.path.join("instances").join(id)
+    }
+}
+
+fn refuse_overlap(
+    registry: &Connection,
+    new: &Registration,
+    path: &Path,
+) -> Result<(), StateError> {
+    let broken = |source| StateError::database(path, source);
+    let mut others = registry
+        .prepare("SELECT uri_prefix, origin FROM instances WHERE remote_url = ?1 AND id <> ?2")
+        .map_err(broken)?;
+    let others = others
+        .query_map((&new.remote_url, &new.id), |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })
+        .map_err(broken)?
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(broken)?;
+    let overlap = others.iter().find(|(prefix, _)| {
+        prefix.starts_with(&new.uri_prefix) || new.uri_prefix.starts_with(prefix.as_str())
+    });
+    let Some((existing, owner)) = overlap else {
+        return Ok(());
+    };
+    Err(StateError::Overlap {
+        wanted: new.uri_prefix.clone(),
+        existing: existing.clone(),
+        owner: owner.clone(),
+        suggestion: free_prefix(&new.uri_prefix, &others),
+    })
+}
+
+/// Numbers the last segment of the prefix until no other prefix overlaps with it.
+fn free_prefix(wanted: &str, others: &[(String, String)]) -> String {
+    let last = wanted.rsplit('/').find(|segment| !segment.is_empty());
+    let name = match last {
+        Some(name) if !name.ends_with(':') => name,
+        _ => "documents",
+    };
+    (2..=others.len() + 2)
+        .map(|number| format!("dpe://{name}-{number}/"))
+        .find(|candidate| {
+            others.iter().all(|(prefix, _)| {
+                !prefix.starts_with(candidate.as_str()) && !candidate.starts_with(prefix.as_str())
+            })
+        })
+        .unwrap_or_else(|| format!("{name}://"))
+}
+
+fn create_directory(path: &Path) -> Result<(), StateError> {
+    fs::create_dir_all(path).map_err(|error| StateError::io(path, error))
+}
+
+/// Takes an operating-system lock, which vanishes with the process that holds it.
+fn lock(path: &Path) -> Result<File, StateError> {
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(|error| StateError::io(path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StateError::Busy {
+            lock: path.to_owned(),
+        }),
+        Err(TryLockError::Error(error)) => Err(StateError::io(path, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Registration, StateDirectory};
+    use crate::state::StateError;
+
+    fn registration(id: &str, prefix: &str) -> Registration {
+        Registration {
+            id: id.into(),
+            remote_url: "store:/r".into(),
+            uri_prefix: prefix.into(),
+            origin: format!("/source/{id}"),
+        }
+    }
+
+    #[test]
+    fn overlapping_prefixes_on_one_remote_are_refused_in_both_directions() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        directory
+            .register(&registration("a", "dpe://docs/"))
+            .unwrap();
+        for prefix in ["dpe://docs/", "dpe://docs/sub/", "dpe://"] {
+            let refused = directory.register(&registration("b", prefix)).unwrap_err();
+            assert!(matches!(refused, StateError::Overlap { .. }), "{prefix}");
+        }
+        directory
+            .register(&registration("b", "dpe://docs-2/"))
+            .unwrap();
+        let elsewhere = Registration {
+            remote_url: "store:/other".into(),
+            ..registration("c", "dpe://docs/")
+        };
+        directory.register(&elsewhere).unwrap();
+    }
+
+    #[test]
+    fn a_free_prefix_is_suggested() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        directory
+            .register(&registration("a", "dpe://docs/"))
+            .unwrap();
+        directory
+            .register(&registration("b", "dpe://docs-2/"))
+            .unwrap();
+        let refused = directory.check_registration(&registration("c", "dpe://docs/"));
+        let Err(StateError::Overlap { suggestion, .. }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(suggestion, "dpe://docs-3/");
+    }
+
+    #[test]
+    fn an_instance_may_change_its_own_prefix() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        directory
+            .register(&registration("a", "dpe://docs/"))
+            .unwrap();
+        directory
+            .register(&registration("a", "dpe://docs/new/"))
+            .unwrap();
+        directory
+            .register(&registration("b", "dpe://docs/old/"))
+            .unwrap();
+    }
+
+    #[test]
+    fn an_instance_has_one_holder_at_a_time() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        let held = directory.open("a").unwrap();
+        assert!(matches!(directory.open("a"), Err(StateError::Busy { .. })));
+        directory.open("b").unwrap();
+        drop(held);
+        directory.open("a").unwrap();
+    }
+
+    #[test]
+    fn a_snapshot_leaves_no_trace_on_disk() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path().join("nothing-yet"));
+        directory.snapshot("a").unwrap();
+        directory
+            .check_registration(&registration("a", "dpe://docs/"))
+            .unwrap();
+        assert!(!place.path().join("nothing-yet").exists());
+    }
+}

@@ -1,0 +1,531 @@
+//! The state of one instance: cursor, synchronised state, intents, write set (§8.1, §19.3, §22).
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use super::database::{self, Schema};
+use super::error::StateError;
+use crate::model::{Contract, Contracts, FileUri, Hash};
+
+/// Name of the database inside the directory of an instance.
+pub(super) const FILE_NAME: &str = "state.db";
+
+const SCHEMA: Schema = Schema {
+    application_id: i32::from_be_bytes(*b"dpeI"),
+    version: 1,
+    tables: "
+        -- fingerprint, cursor, held_since
+        CREATE TABLE facts (
+            name  TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) STRICT;
+        -- L: the last confirmed doc_hash of each document
+        CREATE TABLE confirmed (
+            id       INTEGER PRIMARY KEY,
+            file_uri TEXT NOT NULL UNIQUE,
+            doc_hash TEXT NOT NULL
+        ) STRICT;
+        -- what was about to be written; NULL is absent
+        CREATE TABLE intents (
+            file_uri TEXT PRIMARY KEY,
+            doc_hash TEXT
+        ) STRICT;
+        -- what was touched since the last stored cursor, with the value before; NULL is absent
+        CREATE TABLE write_set (
+            file_uri TEXT PRIMARY KEY,
+            before   TEXT
+        ) STRICT;
+    ",
+};
+
+/// Every contract that a stored hash may belong to.
+const KNOWN: Contracts = Contracts::SUPPORTED.with(Contract::Dpex);
+
+/// How the stored identity compares with the instance's (§8.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adoption {
+    /// Nothing was stored: a new instance.
+    New,
+    /// The same content identity.
+    Same,
+    /// Another one: everything but `held_since` was dropped.
+    Changed,
+}
+
+/// What is known of a document apart from the remote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// L: the last confirmed doc_hash.
+    pub confirmed: Option<Hash>,
+    /// The intent of an earlier write whose outcome is unknown; the inner `None` is "absent".
+    pub intent: Option<Option<Hash>>,
+}
+
+/// One change of the synchronised state or the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Something is about to be written: `None` is absent.
+    Intend(FileUri, Option<Hash>),
+    /// The outcome is known; the intent is settled.
+    Settle(FileUri),
+    /// The remote holds this.
+    Confirm(FileUri, Hash),
+    /// The remote holds nothing.
+    Forget(FileUri),
+    /// The document is none of this instance's: it leaves the write set.
+    Disown(FileUri),
+}
+
+/// What becomes of the stored cursor at the end of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorChange<'a> {
+    /// It stays as it is.
+    Keep,
+    /// This one takes its place, and the write set is cleared.
+    Store(&'a str),
+    /// There is none to store, and the write set is cleared (§22).
+    Clear,
+}
+
+/// The state of one instance, and its lock.
+#[derive(Debug)]
+pub struct Instance {
+    database: Connection,
+    path: PathBuf,
+    /// Held until the end; a snapshot has none.
+    _lock: Option<File>,
+}
+
+impl Instance {
+    pub(super) fn open(path: &Path, lock: File) -> Result<Self, StateError> {
+        Ok(Self {
+            database: database::open(path, &SCHEMA)?,
+            path: path.to_owned(),
+            _lock: Some(lock),
+        })
+    }
+
+    pub(super) fn snapshot(path: &Path) -> Result<Self, StateError> {
+        Ok(Self {
+            database: database::snapshot(path, &SCHEMA)?,
+            path: path.to_owned(),
+            _lock: None,
+        })
+    }
+
+    /// Makes `fingerprint` the identity of the stored state, dropping what belongs to another.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read or written.
+    pub fn adopt(&mut self, fingerprint: &str) -> Result<Adoption, StateError> {
+        self.write(|transaction| {
+            let stored = fact(transaction, "fingerprint")?;
+            let adoption = match stored.as_deref() {
+                None => Adoption::New,
+                Some(stored) if stored == fingerprint => Adoption::Same,
+                Some(_) => Adoption::Changed,
+            };
+            if adoption == Adoption::Changed {
+                drop_everything(transaction)?;
+            }
+            set_fact(transaction, "fingerprint", Some(fingerprint))?;
+            Ok(adoption)
+        })
+    }
+
+    /// Drops cursor, synchronised state, intents and write set: the remote is not what it was.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be written.
+    pub fn start_over(&mut self) -> Result<(), StateError> {
+        self.write(drop_everything)
+    }
+
+    /// Saves changes, all or none.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be written; none of them is then in effect.
+    pub fn save(&mut self, changes: &[Change]) -> Result<(), StateError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.write(|transaction| {
+            changes
+                .iter()
+                .try_for_each(|change| apply(transaction, change))
+        })
+    }
+
+    /// Ends a round: the cursor and the time since which it is held, in one write.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; neither is then in effect.
+    pub fn finish(
+        &mut self,
+        cursor: CursorChange<'_>,
+        held_since: Option<&str>,
+    ) -> Result<(), StateError> {
+        self.write(|transaction| {
+            set_fact(transaction, "held_since", held_since)?;
+            match cursor {
+                CursorChange::Keep => return Ok(()),
+                CursorChange::Store(cursor) => set_fact(transaction, "cursor", Some(cursor))?,
+                CursorChange::Clear => {}
+            }
+            transaction.execute("DELETE FROM write_set", []).map(drop)
+        })
+    }
+
+    /// Returns the stored cursor.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn cursor(&self) -> Result<Option<String>, StateError> {
+        self.read(|database| fact(database, "cursor"))
+    }
+
+    /// Returns since when the cursor is held, RFC 3339.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn held_since(&self) -> Result<Option<String>, StateError> {
+        self.read(|database| fact(database, "held_since"))
+    }
+
+    /// Returns what is known of a document.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn pending(&self, uri: &FileUri) -> Result<Pending, StateError> {
+        self.read(|database| {
+            let confirmed = database
+                .prepare_cached("SELECT doc_hash FROM confirmed WHERE file_uri = ?1")?
+                .query_row([uri.as_str()], |row| row.get::<_, String>(0))
+                .optional()?;
+            let intent = database
+                .prepare_cached("SELECT doc_hash FROM intents WHERE file_uri = ?1")?
+                .query_row([uri.as_str()], |row| row.get::<_, Option<String>>(0))
+                .optional()?;
+            Ok(Pending {
+                confirmed: confirmed.as_deref().map(hash).transpose()?,
+                intent: match intent {
+                    None => None,
+                    Some(value) => Some(value.as_deref().map(hash).transpose()?),
+                },
+            })
+        })
+    }
+
+    /// Returns how many documents are confirmed.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn confirmed_count(&self) -> Result<u64, StateError> {
+        self.read(|database| {
+            let count: i64 =
+                database.query_row("SELECT count(*) FROM confirmed", [], |row| row.get(0))?;
+            Ok(count.unsigned_abs())
+        })
+    }
+
+    /// Returns up to `most` confirmed documents, drawn at random with one look-up each.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn sample(&self, most: u32) -> Result<Vec<FileUri>, StateError> {
+        self.read(|database| {
+            let mut draw = database.prepare(
+                "SELECT file_uri FROM confirmed
+                 WHERE id >= (SELECT abs(random()) % max(max(id), 1) + 1 FROM confirmed)
+                 ORDER BY id LIMIT 1",
+            )?;
+            let mut drawn = Vec::new();
+            for _ in 0..most {
+                let uri = draw
+                    .query_row([], |row| row.get::<_, String>(0))
+                    .optional()?;
+                drawn.extend(uri.map(|uri| file_uri(&uri)).transpose()?);
+            }
+            drawn.sort();
+            drawn.dedup();
+            Ok(drawn)
+        })
+    }
+
+    /// Returns the write set: documents touched since the last stored cursor.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn write_set(&self) -> Result<Vec<FileUri>, StateError> {
+        self.read(|database| {
+            let mut uris = database.prepare("SELECT file_uri FROM write_set ORDER BY file_uri")?;
+            uris.query_map([], |row| row.get::<_, String>(0))?
+                .map(|uri| file_uri(&uri?))
+                .collect()
+        })
+    }
+
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StateError> {
+        read(&self.database).map_err(|source| StateError::database(&self.path, source))
+    }
+
+    fn write<T>(
+        &mut self,
+        write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StateError> {
+        let run = || {
+            let transaction = self.database.transaction()?;
+            let value = write(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        };
+        run().map_err(|source| StateError::database(&self.path, source))
+    }
+}
+
+fn drop_everything(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(
+        "DELETE FROM confirmed; DELETE FROM intents; DELETE FROM write_set;
+         DELETE FROM facts WHERE name = 'cursor';",
+    )
+}
+
+fn apply(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<()> {
+    let run = |sql: &str, uri: &FileUri, hash: Option<String>| {
+        let mut statement = transaction.prepare_cached(sql)?;
+        match hash {
+            None => statement.execute([uri.as_str()]),
+            Some(hash) => statement.execute((uri.as_str(), hash)),
+        }
+        .map(drop)
+    };
+    match change {
+        Change::Intend(uri, hash) => {
+            remember(transaction, uri)?;
+            transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO intents (file_uri, doc_hash) VALUES (?1, ?2)",
+                )?
+                .execute((uri.as_str(), hash.map(|hash| hash.to_string())))
+                .map(drop)
+        }
+        Change::Settle(uri) => run("DELETE FROM intents WHERE file_uri = ?1", uri, None),
+        Change::Confirm(uri, hash) => {
+            remember(transaction, uri)?;
+            run(
+                "INSERT INTO confirmed (file_uri, doc_hash) VALUES (?1, ?2)
+                 ON CONFLICT (file_uri) DO UPDATE SET doc_hash = excluded.doc_hash",
+                uri,
+                Some(hash.to_string()),
+            )
+        }
+        Change::Forget(uri) => {
+            remember(transaction, uri)?;
+            run("DELETE FROM confirmed WHERE file_uri = ?1", uri, None)
+        }
+        Change::Disown(uri) => run("DELETE FROM write_set WHERE file_uri = ?1", uri, None),
+    }
+}
+
+/// Enters a document into the write set with its value before the first change.
+fn remember(transaction: &Transaction<'_>, uri: &FileUri) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT OR IGNORE INTO write_set (file_uri, before)
+             VALUES (?1, (SELECT doc_hash FROM confirmed WHERE file_uri = ?1))",
+        )?
+        .execute([uri.as_str()])
+        .map(drop)
+}
+
+fn fact(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    connection
+        .query_row("SELECT value FROM facts WHERE name = ?1", [name], |row| {
+            row.get(0)
+        })
+        .optional()
+}
+
+fn set_fact(
+    transaction: &Transaction<'_>,
+    name: &str,
+    value: Option<&str>,
+) -> rusqlite::Result<()> {
+    match value {
+        Some(value) => transaction.execute(
+            "INSERT OR REPLACE INTO facts (name, value) VALUES (?1, ?2)",
+            (name, value),
+        ),
+        None => transaction.execute("DELETE FROM facts WHERE name = ?1", [name]),
+    }
+    .map(drop)
+}
+
+/// Reads a stored hash; one that does not parse means that the state is damaged.
+fn hash(text: &str) -> rusqlite::Result<Hash> {
+    Hash::parse(text, KNOWN).map_err(unreadable)
+}
+
+fn file_uri(text: &str) -> rusqlite::Result<FileUri> {
+    FileUri::parse(text).map_err(unreadable)
+}
+
+fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{Adoption, Change, CursorChange};
+    use crate::model::{Contracts, FileUri, Hash};
+    use crate::state::{Instance, StateDirectory, StateError};
+
+    fn uri(name: &str) -> FileUri {
+        FileUri::parse(&format!("t://{name}")).unwrap()
+    }
+
+    fn hash(digit: u8) -> Hash {
+        let text = format!("dpe1:{}", format!("{digit:02x}").repeat(32));
+        Hash::parse(&text, Contracts::SUPPORTED).unwrap()
+    }
+
+    fn instance(place: &tempfile::TempDir) -> Instance {
+        StateDirectory::at(place.path()).open("a").unwrap()
+    }
+
+    #[test]
+    fn what_was_saved_is_there_after_a_restart() {
+        let place = tempfile::tempdir().unwrap();
+        let mut state = instance(&place);
+        assert_eq!(state.adopt("one").unwrap(), Adoption::New);
+        state
+            .save(&[
+                Change::Confirm(uri("a"), hash(1)),
+                Change::Intend(uri("b"), Some(hash(2))),
+                Change::Intend(uri("c"), None),
+            ])
+            .unwrap();
+        state
+            .finish(CursorChange::Keep, Some("2026-01-01T00:00:00Z"))
+            .unwrap();
+        drop(state);
+
+        let mut state = instance(&place);
+        assert_eq!(state.adopt("one").unwrap(), Adoption::Same);
+        assert_eq!(state.pending(&uri("a")).unwrap().confirmed, Some(hash(1)));
+        assert_eq!(
+            state.pending(&uri("b")).unwrap().intent,
+            Some(Some(hash(2)))
+        );
+        assert_eq!(state.pending(&uri("c")).unwrap().intent, Some(None));
+        assert_eq!(state.held_since().unwrap().unwrap(), "2026-01-01T00:00:00Z");
+        assert_eq!(state.write_set().unwrap(), [uri("a"), uri("b"), uri("c")]);
+    }
+
+    #[test]
+    fn another_identity_drops_everything_but_the_hold_record() {
+        let place = tempfile::tempdir().unwrap();
+        let mut state = instance(&place);
+        state.adopt("one").unwrap();
+        state.save(&[Change::Confirm(uri("a"), hash(1))]).unwrap();
+        state
+            .finish(CursorChange::Store("c-1"), Some("2026-01-01T00:00:00Z"))
+            .unwrap();
+        assert_eq!(state.adopt("two").unwrap(), Adoption::Changed);
+        assert_eq!(state.confirmed_count().unwrap(), 0);
+        assert_eq!(state.cursor().unwrap(), None);
+        assert!(state.held_since().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_stored_cursor_clears_the_write_set_and_a_kept_one_does_not() {
+        let place = tempfile::tempdir().unwrap();
+        let mut state = instance(&place);
+        state.save(&[Change::Confirm(uri("a"), hash(1))]).unwrap();
+        state.finish(CursorChange::Keep, None).unwrap();
+        assert_eq!(state.write_set().unwrap(), [uri("a")]);
+        state.finish(CursorChange::Store("c-1"), None).unwrap();
+        assert!(state.write_set().unwrap().is_empty());
+        assert_eq!(state.cursor().unwrap().as_deref(), Some("c-1"));
+    }
+
+    #[test]
+    fn a_sample_of_nothing_is_empty_and_of_few_has_no_repetition() {
+        let place = tempfile::tempdir().unwrap();
+        let mut state = instance(&place);
+        assert!(state.sample(8).unwrap().is_empty());
+        state
+            .save(&[
+                Change::Confirm(uri("a"), hash(1)),
+                Change::Confirm(uri("b"), hash(2)),
+            ])
+            .unwrap();
+        let drawn = state.sample(64).unwrap();
+        assert!(!drawn.is_empty() && drawn.len() <= 2, "{drawn:?}");
+    }
+
+    #[test]
+    fn damaged_state_is_said_and_left_untouched() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("instances/a/state.db");
+        drop(instance(&place));
+        fs::write(
+            &path,
+            "this is no database, and it is long enough to be looked at",
+        )
+        .unwrap();
+        let before = fs::read(&path).unwrap();
+        let refused = StateDirectory::at(place.path()).open("a").unwrap_err();
+        assert!(matches!(refused, StateError::Damaged { .. }), "{refused:?}");
+        assert!(!refused.retryable());
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn state_of_a_newer_version_is_said_and_left_untouched() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("instances/a/state.db");
+        let state = instance(&place);
+        state
+            .database
+            .pragma_update(None, "user_version", 99)
+            .unwrap();
+        drop(state);
+        let before = fs::read(&path).unwrap();
+        let refused = StateDirectory::at(place.path()).open("a").unwrap_err();
+        assert!(
+            matches!(refused, StateError::Newer { found: 99, .. }),
+            "{refused:?}"
+        );
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn nothing_written_to_a_snapshot_lasts() {
+        let place = tempfile::tempdir().unwrap();
+        let mut state = instance(&place);
+        state.save(&[Change::Confirm(uri("a"), hash(1))]).unwrap();
+        let mut copy = StateDirectory::at(place.path()).snapshot("a").unwrap();
+        assert_eq!(copy.confirmed_count().unwrap(), 1);
+        copy.save(&[Change::Forget(uri("a"))]).unwrap();
+        assert_eq!(copy.confirmed_count().unwrap(), 0);
+        assert_eq!(state.confirmed_count().unwrap(), 1);
+    }
+}
