@@ -1,1 +1,19 @@
-//! Room `runner`.
+//! One round, from the first scan to the report.
+//!
+//! The runner is the only room that holds both a plan and the means to carry it out: it asks the
+//! source, lets `sync` decide, writes the intent to `state`, sends, and settles. It knows no
+//! command line, no terminal, and nothing of how a remote or a source is reached.
+
+mod client;
+mod dry_run;
+mod gate;
+mod landing;
+mod metered;
+mod refresh;
+mod round;
+mod task;
+
+pub use client::{Client, ClientError};
+pub use dry_run::DryRun;
+pub use metered::{Metered, Traffic};
+pub use round::{Instance, Round, Scope, Settings};

@@ -1,0 +1,125 @@
+//! Holds a round back until it is known how much it would delete.
+//!
+//! The mass-delete guard has to speak before the first write, so what the source says is read
+//! ahead while the guard could still trip: to the end of the round, or up to a number of bytes.
+//! The bundled connectors name their deletes first, which makes the guard exact for them whatever
+//! the size of the round.
+
+use crate::sync::assembly::Step;
+use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::guard::DeleteLimit;
+use crate::sync::wave::Operation;
+
+/// How much is read ahead at most, in bytes of messages.
+const READ_AHEAD_BYTES: usize = 32 << 20;
+
+/// Lets steps through once the deletes among them are known to be few enough.
+#[derive(Debug)]
+pub(super) struct Gate {
+    limit: DeleteLimit,
+    known: u64,
+    deletes: u64,
+    held: Vec<Step>,
+    held_bytes: usize,
+    open: bool,
+}
+
+impl Gate {
+    /// Returns a gate for a round over `known` confirmed documents.
+    pub(super) fn new(limit: DeleteLimit, known: u64) -> Self {
+        Self {
+            limit,
+            known,
+            deletes: 0,
+            held: Vec::new(),
+            held_bytes: 0,
+            open: !limit.exceeded(known, known),
+        }
+    }
+
+    /// Takes the steps of one batch of `bytes` and returns those that may land now.
+    ///
+    /// # Errors
+    ///
+    /// When the round would delete too much.
+    pub(super) fn pass(
+        &mut self,
+        steps: Vec<Step>,
+        bytes: usize,
+        last: bool,
+    ) -> Result<Vec<Step>, Failure> {
+        self.deletes += steps
+            .iter()
+            .filter(|step| matches!(step, Step::Operation(Operation::Delete { .. })))
+            .count() as u64;
+        self.held.extend(steps);
+        self.held_bytes += bytes;
+        if self.limit.exceeded(self.deletes, self.known) {
+            return Err(too_many(self.deletes, self.known));
+        }
+        self.open |= last || self.held_bytes > READ_AHEAD_BYTES;
+        if !self.open {
+            return Ok(Vec::new());
+        }
+        Ok(std::mem::take(&mut self.held))
+    }
+}
+
+/// Returns the failure of a round that would delete too much.
+pub(super) fn too_many(deletes: u64, known: u64) -> Failure {
+    Failure::new(
+        Level::Instance,
+        FailureSource::Runner,
+        "mass_delete",
+        format!("this round would delete {deletes} or more of {known} documents"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Gate, READ_AHEAD_BYTES};
+    use crate::model::FileUri;
+    use crate::sync::assembly::Step;
+    use crate::sync::guard::DeleteLimit;
+    use crate::sync::wave::Operation;
+
+    fn deletes(count: usize) -> Vec<Step> {
+        (0..count)
+            .map(|number| {
+                let uri = FileUri::parse(&format!("t://{number}")).unwrap();
+                Step::Operation(Operation::Delete { uri })
+            })
+            .collect()
+    }
+
+    #[test]
+    fn steps_are_held_until_the_last_batch() {
+        let mut gate = Gate::new(DeleteLimit::Usual, 100);
+        assert!(gate.pass(deletes(10), 1, false).unwrap().is_empty());
+        assert_eq!(gate.pass(deletes(10), 1, true).unwrap().len(), 20);
+    }
+
+    #[test]
+    fn deletes_are_counted_over_all_batches() {
+        let mut gate = Gate::new(DeleteLimit::Usual, 100);
+        assert!(gate.pass(deletes(50), 1, false).unwrap().is_empty());
+        assert_eq!(
+            gate.pass(deletes(1), 1, false).unwrap_err().code,
+            "mass_delete"
+        );
+    }
+
+    #[test]
+    fn a_source_that_can_never_trip_the_guard_is_not_held() {
+        let mut gate = Gate::new(DeleteLimit::Usual, 20);
+        assert_eq!(gate.pass(deletes(20), 1, false).unwrap().len(), 20);
+    }
+
+    #[test]
+    fn reading_ahead_is_bounded_and_deletes_still_count_afterwards() {
+        let mut gate = Gate::new(DeleteLimit::Usual, 100);
+        let passed = gate.pass(deletes(40), READ_AHEAD_BYTES + 1, false).unwrap();
+        assert_eq!(passed.len(), 40);
+        assert!(gate.pass(deletes(11), 1, false).is_err());
+    }
+}

@@ -1,0 +1,313 @@
+//! One operation on its way to the remote: what is decided, written, and read from the reply.
+
+use crate::model::{FileUri, Hash};
+use crate::state::Change;
+use crate::sync::decision::{self, Commit, Delete, Known, Move, Policies, Resolution};
+use crate::sync::failure::{Failure, FailureSource, Subject};
+use crate::sync::ports::{Base, Committed, Refusal, Remote, WriteError};
+use crate::sync::unachieved::Cause;
+use crate::sync::wave::Operation;
+
+/// An operation, and what has become of it so far.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub operation: Operation,
+    /// E: what a resubmission demands (connector contract §19.1).
+    pub demanded: Option<Base>,
+    /// How the remote refused the last attempt.
+    pub refused: Option<Refusal>,
+    /// How often it was resubmitted.
+    pub resubmitted: u32,
+    /// The move whose goal this document reaches, if it lands (§21.3).
+    pub redeems: Option<Cause>,
+}
+
+/// What is known of the documents a task touches.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Knowledge {
+    /// Of the document, or of the source of a move.
+    pub first: Known,
+    /// Of the target of a move.
+    pub second: Known,
+}
+
+/// What to do with a task.
+#[derive(Debug)]
+pub(super) enum Judgement {
+    /// The goal is reached without a write.
+    Done(Task, Done),
+    /// This has to be written.
+    Write(Task, Write),
+    /// A move whose source is gone before anything was sent.
+    Unreachable(Task),
+    /// A document that should redeem a move found the place taken, or was refused.
+    NotRedeemed(Task, NotRedeemed),
+    /// The task failed.
+    Failed(Task, Failure),
+}
+
+/// Why a document did not redeem a move (§21.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotRedeemed {
+    /// The target holds other content.
+    Occupied,
+    /// The remote refused, and the target is absent.
+    Refused,
+}
+
+/// How a task ended well, with the value the document has now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Committed(Committed, Hash),
+    Deleted,
+    Moved(Hash),
+}
+
+/// One write request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Write {
+    Commit(Base),
+    Delete(Hash),
+    /// Base, and the value the target will have in the declared contract.
+    Move(Hash, Hash),
+    /// The target of a move holds the content already: delete the source (§21.1).
+    DeleteSource(Hash, Hash),
+}
+
+/// The rules that a judgement follows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    pub policies: Policies,
+    /// At most so many resubmissions of one item (§20).
+    pub conflict_retries: u32,
+}
+
+impl Task {
+    pub(super) fn new(operation: Operation) -> Self {
+        Self {
+            operation,
+            demanded: None,
+            refused: None,
+            resubmitted: 0,
+            redeems: None,
+        }
+    }
+
+    /// Decides what to do, resolving a conflict by what was read just now (§19.2, §20, §21).
+    pub(super) fn judge(self, known: Knowledge, rules: Rules) -> Judgement {
+        match &self.operation {
+            Operation::Commit { tree, .. } => {
+                let wanted = tree.doc_hash;
+                self.judge_commit(known.first, wanted, rules)
+            }
+            Operation::Delete { .. } => self.judge_delete(known.first, rules),
+            Operation::Move { .. } => self.judge_move(known, rules),
+        }
+    }
+
+    fn judge_commit(self, known: Known, wanted: Hash, rules: Rules) -> Judgement {
+        let decided = match self.refused {
+            Some(refusal) if known.remote != Some(wanted) => Commit::Conflict(refusal),
+            _ => decision::commit(known, wanted, self.demanded),
+        };
+        let refusal = match decided {
+            Commit::Achieved => {
+                return Judgement::Done(self, Done::Committed(Committed::Unchanged, wanted));
+            }
+            Commit::Write(base) => return Judgement::Write(self, Write::Commit(base)),
+            Commit::Conflict(refusal) => refusal,
+        };
+        if self.redeems.is_some() {
+            let why = match known.remote {
+                Some(_) => NotRedeemed::Occupied,
+                None => NotRedeemed::Refused,
+            };
+            return Judgement::NotRedeemed(self, why);
+        }
+        match decision::after_commit(known.remote, wanted, rules.policies.commit) {
+            Resolution::Achieved => {
+                Judgement::Done(self, Done::Committed(Committed::Unchanged, wanted))
+            }
+            Resolution::Resubmit(base) => self.resubmit(base, refusal, known, rules),
+            Resolution::Fail => self.conflict(refusal, false),
+        }
+    }
+
+    fn judge_delete(self, known: Known, rules: Rules) -> Judgement {
+        let decided = match self.refused {
+            Some(refusal) if known.remote.is_some() => Delete::Conflict(refusal),
+            _ => decision::delete(known, self.demanded),
+        };
+        let refusal = match decided {
+            Delete::Achieved => return Judgement::Done(self, Done::Deleted),
+            Delete::Write(base) => return Judgement::Write(self, Write::Delete(base)),
+            Delete::Conflict(refusal) => refusal,
+        };
+        match decision::after_delete(known.remote, rules.policies.delete) {
+            Resolution::Achieved => Judgement::Done(self, Done::Deleted),
+            Resolution::Resubmit(base) => self.resubmit(base, refusal, known, rules),
+            Resolution::Fail => self.conflict(refusal, false),
+        }
+    }
+
+    fn judge_move(self, known: Knowledge, rules: Rules) -> Judgement {
+        let decided = match (self.refused, known.first.remote) {
+            (Some(refusal), Some(_)) => Move::Conflict(refusal),
+            _ => decision::rename(known.first, known.second, self.demanded),
+        };
+        match (decided, known.first.remote, known.second.remote) {
+            (Move::Achieved, _, Some(held)) => Judgement::Done(self, Done::Moved(held)),
+            (Move::DeleteSource(base), _, Some(held)) => {
+                Judgement::Write(self, Write::DeleteSource(base, held))
+            }
+            (Move::Write(base), Some(value), _) => Judgement::Write(self, Write::Move(base, value)),
+            (Move::Conflict(refusal), source, _) => {
+                match decision::after_move(source, rules.policies.commit) {
+                    Resolution::Resubmit(base) => self.resubmit(base, refusal, known.first, rules),
+                    _ => self.conflict(refusal, false),
+                }
+            }
+            _ if self.refused.is_some() => self.conflict(Refusal::NotFound, false),
+            _ => Judgement::Unreachable(self),
+        }
+    }
+
+    /// Judges again, demanding `base`; the value read just now serves as the re-read one.
+    fn resubmit(mut self, base: Base, refusal: Refusal, known: Known, rules: Rules) -> Judgement {
+        if self.resubmitted >= rules.conflict_retries {
+            return self.conflict(refusal, true);
+        }
+        self.resubmitted += 1;
+        self.refused = None;
+        self.demanded = Some(base);
+        let knowledge = Knowledge {
+            first: known,
+            second: Known::default(),
+        };
+        self.judge(knowledge, rules)
+    }
+
+    fn conflict(self, refusal: Refusal, retryable: bool) -> Judgement {
+        let message = match (refusal, &self.operation) {
+            (Refusal::AlreadyExists, Operation::Move { .. }) => {
+                "the target of the move holds another document"
+            }
+            (Refusal::AlreadyExists, _) => "somebody else created this document on the remote",
+            (Refusal::PreconditionFailed, _) => "somebody else changed this document on the remote",
+            (Refusal::NotFound, _) => "somebody else deleted this document on the remote",
+        };
+        let failure = Failure::item(
+            FailureSource::Remote,
+            refusal.code(),
+            message,
+            subject(&self.operation),
+        );
+        Judgement::Failed(self, failure.retryable(retryable))
+    }
+
+    /// Returns the intents of a write (§19.3).
+    pub(super) fn intents(&self, write: Write) -> Vec<Change> {
+        match (&self.operation, write) {
+            (Operation::Commit { uri, tree }, _) => {
+                vec![Change::Intend(uri.clone(), Some(tree.doc_hash))]
+            }
+            (Operation::Delete { uri }, _) => vec![Change::Intend(uri.clone(), None)],
+            (
+                Operation::Move { from, to },
+                Write::Move(_, value) | Write::DeleteSource(_, value),
+            ) => {
+                vec![
+                    Change::Intend(from.clone(), None),
+                    Change::Intend(to.clone(), Some(value)),
+                ]
+            }
+            (Operation::Move { .. }, _) => Vec::new(),
+        }
+    }
+
+    /// Returns the changes that settle the intents of a write.
+    pub(super) fn settled(&self) -> impl Iterator<Item = Change> {
+        self.operation.uris().cloned().map(Change::Settle)
+    }
+
+    /// Returns the changes of the synchronised state that an end brings (§19.4).
+    pub(super) fn confirmed(&self, done: Done) -> Vec<Change> {
+        match (&self.operation, done) {
+            (Operation::Move { from, to }, Done::Moved(hash)) => {
+                vec![
+                    Change::Forget(from.clone()),
+                    Change::Confirm(to.clone(), hash),
+                ]
+            }
+            (Operation::Commit { uri, .. }, Done::Committed(_, hash)) => {
+                vec![Change::Confirm(uri.clone(), hash)]
+            }
+            (operation, _) => operation.uris().cloned().map(Change::Forget).collect(),
+        }
+    }
+
+    /// Sends one write request.
+    pub(super) async fn send<R: Remote>(
+        &self,
+        remote: &R,
+        write: Write,
+    ) -> Result<Done, WriteError> {
+        match (&self.operation, write) {
+            (Operation::Commit { uri, tree }, Write::Commit(base)) => {
+                let committed = remote.commit(uri, base, tree).await?;
+                Ok(Done::Committed(committed, tree.doc_hash))
+            }
+            (Operation::Delete { uri }, Write::Delete(base)) => {
+                absent_is_deleted(remote.delete(uri, base).await)?;
+                Ok(Done::Deleted)
+            }
+            (Operation::Move { from, .. }, Write::DeleteSource(base, held)) => {
+                absent_is_deleted(remote.delete(from, base).await)?;
+                Ok(Done::Moved(held))
+            }
+            (Operation::Move { from, to }, Write::Move(base, _)) => {
+                remote.rename(from, to, base).await.map(Done::Moved)
+            }
+            (operation, write) => unreachable!("{write:?} is not a write of {operation:?}"),
+        }
+    }
+
+    /// Returns whether a refusal of `write` is a conflict, which is judged again after reading
+    /// the document once more; other refusals are final.
+    pub(super) fn is_conflict(&self, refusal: Refusal) -> bool {
+        match self.operation {
+            Operation::Commit { .. } => true,
+            Operation::Delete { .. } => refusal == Refusal::PreconditionFailed,
+            Operation::Move { .. } => refusal == Refusal::PreconditionFailed,
+        }
+    }
+}
+
+/// A delete that finds nothing has reached its goal (§19.4).
+fn absent_is_deleted(result: Result<(), WriteError>) -> Result<(), WriteError> {
+    match result {
+        Err(error) if error.refusal == Some(Refusal::NotFound) && !error.outcome_unknown => Ok(()),
+        other => other,
+    }
+}
+
+/// Returns what a failure of an operation is about.
+pub(super) fn subject(operation: &Operation) -> Subject {
+    match operation {
+        Operation::Commit { uri, .. } | Operation::Delete { uri } => {
+            Subject::Document(uri.to_string())
+        }
+        Operation::Move { from, to } => Subject::Move {
+            from_uri: from.to_string(),
+            to_uri: to.to_string(),
+        },
+    }
+}
+
+/// Returns the two sides of a move, or the document itself twice.
+pub(super) fn sides(operation: &Operation) -> (&FileUri, &FileUri) {
+    match operation {
+        Operation::Commit { uri, .. } | Operation::Delete { uri } => (uri, uri),
+        Operation::Move { from, to } => (from, to),
+    }
+}
