@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::number::NumberError;
+use super::number::{MAX_INTEGER, NumberClass, NumberError};
 use super::string::Spelling;
 use super::value::{Kind, Value};
 
@@ -13,11 +13,58 @@ use super::value::{Kind, Value};
 pub trait Sink {
     /// Takes the next bytes.
     fn put(&mut self, bytes: &[u8]);
+
+    /// Takes the canonical form of a float literal that, read again, would be an integer literal
+    /// beyond [`MAX_INTEGER`](super::MAX_INTEGER): `9007199254740992.0` becomes such digits.
+    fn put_wide_integer(&mut self, digits: &[u8]) {
+        self.put(digits);
+    }
 }
 
 impl Sink for Vec<u8> {
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
+    }
+}
+
+/// A sink that keeps a text for others to read.
+///
+/// It is the canonical text, except that a float beyond the range of integer literals keeps a
+/// mark of its class (hash contract §8: respelling that preserves class and value is harmless).
+/// The bare canonical text of such an object is not a valid object.
+#[derive(Clone, Debug, Default)]
+pub struct ReadableText {
+    bytes: Vec<u8>,
+    is_respelled: bool,
+}
+
+impl ReadableText {
+    /// Forgets the text, but not the memory it used.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.is_respelled = false;
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes).expect("only whole strings are written")
+    }
+
+    /// Returns the text if it is canonical as it stands.
+    pub fn canonical(&self) -> Option<&[u8]> {
+        (!self.is_respelled).then_some(&self.bytes)
+    }
+}
+
+impl Sink for ReadableText {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn put_wide_integer(&mut self, digits: &[u8]) {
+        self.is_respelled = true;
+        self.bytes.extend_from_slice(digits);
+        self.bytes.extend_from_slice(b".0");
     }
 }
 
@@ -33,7 +80,7 @@ impl Sink for Nowhere {
 ///
 /// # Errors
 /// The first number, in the order of writing, that has no canonical form.
-pub fn write(value: Value<'_>, sink: &mut impl Sink) -> Result<(), NumberError> {
+pub fn write(value: Value<'_>, sink: &mut (impl Sink + ?Sized)) -> Result<(), NumberError> {
     Walk::<_, false>::new(sink).value(value)
 }
 
@@ -41,12 +88,15 @@ pub fn write(value: Value<'_>, sink: &mut impl Sink) -> Result<(), NumberError> 
 ///
 /// # Errors
 /// Like [`write`].
-pub fn write_without_nulls(value: Value<'_>, sink: &mut impl Sink) -> Result<(), NumberError> {
+pub fn write_without_nulls(
+    value: Value<'_>,
+    sink: &mut (impl Sink + ?Sized),
+) -> Result<(), NumberError> {
     Walk::<_, true>::new(sink).value(value)
 }
 
 /// Writes a string of a text in canonical form.
-pub fn write_string_value(string: Value<'_>, sink: &mut impl Sink) {
+pub fn write_string_value(string: Value<'_>, sink: &mut (impl Sink + ?Sized)) {
     if string.spelling() == Spelling::Other {
         if let Some(text) = string.as_str() {
             write_string(&text, sink);
@@ -57,7 +107,7 @@ pub fn write_string_value(string: Value<'_>, sink: &mut impl Sink) {
 }
 
 /// Writes a string in canonical form, quotes included.
-pub fn write_string(text: &str, sink: &mut impl Sink) {
+pub fn write_string(text: &str, sink: &mut (impl Sink + ?Sized)) {
     let bytes = text.as_bytes();
     let mut written = 0;
     sink.put(b"\"");
@@ -74,7 +124,7 @@ pub fn write_string(text: &str, sink: &mut impl Sink) {
     sink.put(b"\"");
 }
 
-fn write_escape(byte: u8, sink: &mut impl Sink) {
+fn write_escape(byte: u8, sink: &mut (impl Sink + ?Sized)) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let short = match byte {
         0x08 => b'b',
@@ -110,13 +160,13 @@ pub fn utf16_order(one: &str, other: &str) -> Ordering {
 }
 
 /// One walk. It recurses, but never deeper than the parser lets containers nest.
-struct Walk<'s, S, const DROP_NULLS: bool> {
+struct Walk<'s, S: ?Sized, const DROP_NULLS: bool> {
     sink: &'s mut S,
     /// Name nodes of all objects being written, innermost last.
     names: Vec<u32>,
 }
 
-impl<'s, S: Sink, const DROP_NULLS: bool> Walk<'s, S, DROP_NULLS> {
+impl<'s, S: Sink + ?Sized, const DROP_NULLS: bool> Walk<'s, S, DROP_NULLS> {
     fn new(sink: &'s mut S) -> Self {
         let names = Vec::new();
         Self { sink, names }
@@ -140,7 +190,14 @@ impl<'s, S: Sink, const DROP_NULLS: bool> Walk<'s, S, DROP_NULLS> {
 
     fn number(&mut self, value: Value<'_>) -> Result<(), NumberError> {
         let number = value.number().expect("its kind is number");
-        number.canonical(|text| self.sink.put(text.as_bytes()))
+        let is_float = number.class() == NumberClass::Float;
+        number.canonical(|text| {
+            if is_float && is_wide_integer(text) {
+                self.sink.put_wide_integer(text.as_bytes());
+            } else {
+                self.sink.put(text.as_bytes());
+            }
+        })
     }
 
     fn array(&mut self, value: Value<'_>) -> Result<(), NumberError> {
@@ -173,6 +230,15 @@ impl<'s, S: Sink, const DROP_NULLS: bool> Walk<'s, S, DROP_NULLS> {
         self.names.truncate(first);
         Ok(())
     }
+}
+
+fn is_wide_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.len() >= 16
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+        && text.parse::<i64>().map_or(true, |value| {
+            value.unsigned_abs() > MAX_INTEGER.unsigned_abs()
+        })
 }
 
 fn sort_names(object: Value<'_>, names: &mut [u32]) {

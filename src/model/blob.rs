@@ -49,7 +49,7 @@ impl BlobRef {
     }
 
     /// Writes the reference as a JSON string.
-    pub(super) fn put_quoted(self, sink: &mut impl Sink) {
+    pub(super) fn put_quoted(self, sink: &mut (impl Sink + ?Sized)) {
         sink.put(b"\"sha256:");
         sink.put(&hex::encode(&self.0));
         sink.put(b"\"");

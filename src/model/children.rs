@@ -13,7 +13,7 @@ pub(super) fn write_wire_list(
     name: &str,
     contract: Contract,
     declared: Contracts,
-    sink: &mut impl Sink,
+    sink: &mut (impl Sink + ?Sized),
 ) -> Result<Vec<Hash>, Violation> {
     let items = list.items().ok_or_else(|| wrong_type(name, "an array"))?;
     let accepted = declared.with(contract);
@@ -48,13 +48,13 @@ impl ListWriter {
         Self { separator: b"[" }
     }
 
-    pub(super) fn put(&mut self, hash: Hash, sink: &mut impl Sink) {
+    pub(super) fn put(&mut self, hash: Hash, sink: &mut (impl Sink + ?Sized)) {
         sink.put(self.separator);
         self.separator = b",";
         hash.put_quoted(sink);
     }
 
-    pub(super) fn end(self, sink: &mut impl Sink) {
+    pub(super) fn end(self, sink: &mut (impl Sink + ?Sized)) {
         sink.put(if self.separator == b"[" { b"[]" } else { b"]" });
     }
 }

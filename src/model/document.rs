@@ -89,7 +89,7 @@ impl<'t> Document<'t> {
     }
 
     /// Writes what precedes the child list and judges the numbers.
-    pub(super) fn write_start(&self, sink: &mut impl Sink) -> Result<(), Violation> {
+    pub(super) fn write_start(&self, sink: &mut (impl Sink + ?Sized)) -> Result<(), Violation> {
         sink.put(b"{\"doc_metadata\":");
         fields::write_metadata(self.doc_metadata, "doc_metadata", sink)?;
         sink.put(b",\"file_type\":");
@@ -99,7 +99,7 @@ impl<'t> Document<'t> {
     }
 
     /// Writes what follows the child list.
-    pub(super) fn write_end(&self, sink: &mut impl Sink) {
+    pub(super) fn write_end(&self, sink: &mut (impl Sink + ?Sized)) {
         fields::write_string(",\"title\":", self.title, sink);
         sink.put(b"}");
     }

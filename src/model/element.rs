@@ -88,7 +88,7 @@ impl<'t> Element<'t> {
     pub(super) fn write(
         &self,
         blob: Option<BlobRef>,
-        sink: &mut impl Sink,
+        sink: &mut (impl Sink + ?Sized),
     ) -> Result<(), Violation> {
         if let Some(blob) = blob {
             sink.put(b"{\"blob\":");

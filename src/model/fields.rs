@@ -72,7 +72,7 @@ impl<'t> Undefined<'t> {
 pub(super) fn write_metadata(
     metadata: Slot<'_>,
     name: &str,
-    sink: &mut impl Sink,
+    sink: &mut (impl Sink + ?Sized),
 ) -> Result<(), Violation> {
     let Some(value) = metadata else {
         sink.put(b"{}");
@@ -83,7 +83,7 @@ pub(super) fn write_metadata(
 }
 
 /// Writes `,"name":` and a string, if the member is there.
-pub(super) fn write_string(lead: &str, value: Slot<'_>, sink: &mut impl Sink) {
+pub(super) fn write_string(lead: &str, value: Slot<'_>, sink: &mut (impl Sink + ?Sized)) {
     if let Some(value) = value {
         sink.put(lead.as_bytes());
         canonical::write_string_value(value, sink);

@@ -80,7 +80,7 @@ impl Hash {
     }
 
     /// Writes the value as a JSON string.
-    pub(super) fn put_quoted(self, sink: &mut impl Sink) {
+    pub(super) fn put_quoted(self, sink: &mut (impl Sink + ?Sized)) {
         let mut quoted = [b'"'; 1 + 4 + 1 + hex::DIGITS + 1];
         quoted[1..5].copy_from_slice(self.contract.name().as_bytes());
         quoted[5] = b':';

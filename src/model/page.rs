@@ -90,7 +90,7 @@ impl<'t> Page<'t> {
     }
 
     /// Writes what follows the child list.
-    pub(super) fn write_rest(&self, sink: &mut impl Sink) -> Result<(), Violation> {
+    pub(super) fn write_rest(&self, sink: &mut (impl Sink + ?Sized)) -> Result<(), Violation> {
         sink.put(b",\"page_metadata\":");
         fields::write_metadata(self.page_metadata, "page_metadata", sink)?;
         fields::write_string(",\"title\":", self.title, sink);

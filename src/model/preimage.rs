@@ -9,18 +9,11 @@ use super::contract::Contract;
 use super::hash::Hash;
 use crate::json::canonical::Sink;
 
-/// Returns the hash of canonical text at hand.
-pub(super) fn hash_of(contract: Contract, canonical: &[u8]) -> Hash {
-    let mut digest = Sha256::new();
-    digest.update(contract.salt());
-    digest.update(canonical);
-    Hash::new(contract, digest.finalize().into())
-}
-
 const BUFFER: usize = 4096;
 /// From this length on a piece is not copied into the buffer.
 const DIRECT: usize = 1024;
 
+#[derive(Debug)]
 /// A sink whose result is the hash of what was put into it (hash contract §2).
 pub(super) struct Preimage {
     contract: Contract,

@@ -1,7 +1,7 @@
 //! A document as a connector delivers it, made into the objects a remote takes.
 //!
 //! Pages come with their elements inline and in segments (connector contract §12, §13); what
-//! leaves is the canonical text and the hash of every distinct object. Where the bytes of blobs
+//! leaves is a text and the hash of every distinct object. Where the bytes of blobs
 //! are, only the caller knows.
 
 use std::collections::HashSet;
@@ -16,17 +16,17 @@ use super::expanded::{element_pointer, first_violation};
 use super::fields;
 use super::hash::Hash;
 use super::page::{PAGE_START, Page};
-use super::preimage;
+use super::preimage::Preimage;
 use super::violation::Violation;
 use crate::json::Value;
-use crate::json::canonical::Sink;
+use crate::json::canonical::{ReadableText, Sink};
 
 /// One object ready for delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// Its hash.
     pub hash: Hash,
-    /// Its canonical text.
+    /// Its text: canonical, but readable again (see [`ReadableText`]).
     pub text: Box<str>,
 }
 
@@ -35,7 +35,7 @@ pub struct Object {
 pub struct Tree {
     /// The doc_hash.
     pub doc_hash: Hash,
-    /// Canonical text of the document object.
+    /// Text of the document object: canonical, but readable again (see [`ReadableText`]).
     pub document: Box<str>,
     /// The page_hash of every page in reading order, repetition kept.
     pub page_list: Vec<Hash>,
@@ -54,7 +54,6 @@ pub struct Tree {
 /// After a violation the builder is of no further use.
 #[derive(Debug)]
 pub struct TreeBuilder {
-    contract: Contract,
     page_list: Vec<Hash>,
     pages: Vec<Object>,
     elements: Vec<Object>,
@@ -62,15 +61,15 @@ pub struct TreeBuilder {
     seen: HashSet<Hash>,
     seen_blobs: HashSet<BlobRef>,
     element_count: u64,
-    /// Canonical text of the object at hand.
-    text: Vec<u8>,
+    /// Text of the object at hand.
+    text: ReadableText,
+    preimage: Preimage,
 }
 
 impl TreeBuilder {
     /// Returns a builder without pages.
     pub fn new(contract: Contract) -> Self {
         Self {
-            contract,
             page_list: Vec::new(),
             pages: Vec::new(),
             elements: Vec::new(),
@@ -78,7 +77,8 @@ impl TreeBuilder {
             seen: HashSet::new(),
             seen_blobs: HashSet::new(),
             element_count: 0,
-            text: Vec::new(),
+            text: ReadableText::default(),
+            preimage: Preimage::new(contract),
         }
     }
 
@@ -115,15 +115,17 @@ impl TreeBuilder {
     pub fn finish(mut self, document: Value<'_>) -> Result<Tree, Violation> {
         depth::check(document, None)?;
         let document = Document::read_without_pages(document)?;
-        self.text.clear();
-        document.write_start(&mut self.text)?;
-        write_list(&self.page_list, &mut self.text);
-        document.write_end(&mut self.text);
-        let object = object(preimage::hash_of(self.contract, &self.text), &self.text);
+        let page_list = std::mem::take(&mut self.page_list);
+        let doc_hash = self.take(|sink| {
+            document.write_start(sink)?;
+            write_list(&page_list, sink);
+            document.write_end(sink);
+            Ok(())
+        })?;
         Ok(Tree {
-            doc_hash: object.hash,
-            document: object.text,
-            page_list: self.page_list,
+            doc_hash,
+            document: self.text.as_str().into(),
+            page_list,
             pages: self.pages,
             elements: self.elements,
             blobs: self.blobs,
@@ -149,14 +151,14 @@ impl TreeBuilder {
             };
             elements.push(self.add_element(&element, blob)?);
         }
-        self.text.clear();
-        self.text.put(PAGE_START);
-        write_list(&elements, &mut self.text);
-        page.write_rest(&mut self.text)?;
-        let hash = preimage::hash_of(self.contract, &self.text);
+        let hash = self.take(|sink| {
+            sink.put(PAGE_START);
+            write_list(&elements, sink);
+            page.write_rest(sink)
+        })?;
         self.page_list.push(hash);
         if self.seen.insert(hash) {
-            self.pages.push(object(hash, &self.text));
+            self.pages.push(self.object(hash));
         }
         Ok(())
     }
@@ -166,31 +168,43 @@ impl TreeBuilder {
         element: &Element<'_>,
         blob: Option<BlobRef>,
     ) -> Result<Hash, Violation> {
-        self.text.clear();
-        element.write(blob, &mut self.text)?;
-        let hash = preimage::hash_of(self.contract, &self.text);
+        let hash = self.take(|sink| element.write(blob, sink))?;
         self.element_count += 1;
         if self.seen.insert(hash) {
-            self.elements.push(object(hash, &self.text));
+            self.elements.push(self.object(hash));
             let new_blob = blob.filter(|&blob| self.seen_blobs.insert(blob));
             self.blobs.extend(new_blob);
         }
         Ok(hash)
     }
+
+    /// Makes an object the one at hand and returns its hash.
+    fn take(
+        &mut self,
+        write: impl Fn(&mut dyn Sink) -> Result<(), Violation>,
+    ) -> Result<Hash, Violation> {
+        self.text.clear();
+        write(&mut self.text)?;
+        match self.text.canonical() {
+            Some(text) => self.preimage.put(text),
+            None => write(&mut self.preimage)?,
+        }
+        Ok(self.preimage.finish())
+    }
+
+    /// Returns the object at hand.
+    fn object(&self, hash: Hash) -> Object {
+        let text = self.text.as_str().into();
+        Object { hash, text }
+    }
 }
 
-fn object(hash: Hash, canonical: &[u8]) -> Object {
-    let text = std::str::from_utf8(canonical).expect("canonical text is UTF-8");
-    let text = text.into();
-    Object { hash, text }
-}
-
-fn write_list(hashes: &[Hash], text: &mut Vec<u8>) {
+fn write_list(hashes: &[Hash], sink: &mut (impl Sink + ?Sized)) {
     let mut list = ListWriter::new();
     for &hash in hashes {
-        list.put(hash, text);
+        list.put(hash, sink);
     }
-    list.end(text);
+    list.end(sink);
 }
 
 #[cfg(test)]
@@ -240,6 +254,26 @@ mod tests {
         let judged = document(text.root(), Contract::Dpe1, Contracts::SUPPORTED).unwrap();
         assert_eq!(judged.hash, tree.doc_hash);
         assert_eq!(judged.pages, tree.page_list);
+    }
+
+    /// The canonical form of this float is an integer literal out of range (hash contract §4.3).
+    #[test]
+    fn text_of_an_object_with_a_wide_float_is_a_valid_object_with_the_same_hash() {
+        let pages =
+            br#"[{"page_metadata":{"n":[9007199254740992.0,-1e20,1e21,0.5e1]},"elements":[]}]"#;
+        let pages = Text::parse(pages).unwrap();
+        let mut builder = TreeBuilder::new(Contract::Dpe1);
+        builder.add_pages(pages.root(), hello).unwrap();
+        let head = Text::parse(br#"{"file_type":"md"}"#).unwrap();
+        let tree = builder.finish(head.root()).unwrap();
+        let object = &tree.pages[0];
+        assert_eq!(
+            &*object.text,
+            r#"{"elements":[],"page_metadata":{"n":[9007199254740992.0,-100000000000000000000.0,1e+21,5]}}"#
+        );
+        let text = Text::parse(object.text.as_bytes()).unwrap();
+        let judged = page(text.root(), Contract::Dpe1, Contracts::SUPPORTED).unwrap();
+        assert_eq!(judged.hash, object.hash);
     }
 
     #[test]
