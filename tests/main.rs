@@ -1,1 +1,9 @@
 //! The one integration test binary.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "clippy takes only functions marked as tests for tests, not what they call"
+)]
+
+mod hash_contract;

@@ -1,0 +1,5 @@
+//! Hash contract 1, as other programs see it.
+
+mod generate;
+mod oracle;
+mod vectors;
