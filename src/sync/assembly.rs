@@ -69,7 +69,7 @@ impl Assembly {
                     Item::Segment(_) => unreachable!("taken by the arm above"),
                 });
             }
-            Err(rejected) => self.rejected(rejected, out),
+            Err(rejected) => self.rejected(*rejected, out),
         }
     }
 
@@ -144,8 +144,8 @@ impl Assembly {
         });
     }
 
-    fn rejected(&mut self, rejected: Box<Rejected>, out: &mut Vec<Step>) {
-        let Rejected { failure, segment } = *rejected;
+    fn rejected(&mut self, rejected: Rejected, out: &mut Vec<Step>) {
+        let Rejected { failure, segment } = rejected;
         let swallowed = match (&self.open, &segment) {
             (Some(Open::Failed { uri }), Some(segment)) => *uri == segment.uri && !segment.starts,
             _ => false,
