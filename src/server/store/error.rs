@@ -1,0 +1,92 @@
+//! Why a store cannot be opened or used.
+
+use std::io;
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+
+/// A store that cannot be opened.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum StoreError {
+    /// There is no store and none may be created.
+    #[error("there is no store at {}", dir.display())]
+    #[diagnostic(
+        code(dpe::server::store_missing),
+        help("check the path, or push something to create the store")
+    )]
+    Missing {
+        /// Directory of the store.
+        dir: PathBuf,
+    },
+    /// Another process, or another part of this one, has the store open.
+    #[error("the store at {} is in use{}", dir.display(), by(*pid))]
+    #[diagnostic(
+        code(dpe::server::store_in_use),
+        help(
+            "wait until the other process has ended, or stop it; if it is `dpe serve`, use its URL as the remote"
+        )
+    )]
+    InUse {
+        /// Directory of the store.
+        dir: PathBuf,
+        /// Process that holds the lock, as far as the lock file says.
+        pid: Option<u32>,
+    },
+    /// The store was written by a later version of this program.
+    #[error("the store at {} has schema version {found}; this program knows versions up to {supported}", dir.display())]
+    #[diagnostic(
+        code(dpe::server::store_newer),
+        help("use the newer `dpe` that wrote the store, or another store; nothing was changed")
+    )]
+    Newer {
+        /// Directory of the store.
+        dir: PathBuf,
+        /// Version found.
+        found: i64,
+        /// Newest version this program can read.
+        supported: i64,
+    },
+    /// The directory has something else in it.
+    #[error("{} is not a store", path.display())]
+    #[diagnostic(
+        code(dpe::server::not_a_store),
+        help("name a directory that is empty, missing, or holds a store; nothing was changed")
+    )]
+    Foreign {
+        /// Directory, or file in it that is no database of ours.
+        path: PathBuf,
+    },
+    /// A file of the store cannot be read or written.
+    #[error("cannot {doing} {}", path.display())]
+    #[diagnostic(
+        code(dpe::server::store_io),
+        help("check that the directory exists, is writable and has space left")
+    )]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// File or directory.
+        path: PathBuf,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The database refuses to open.
+    #[error("cannot open the database {}", path.display())]
+    #[diagnostic(
+        code(dpe::server::store_database),
+        help(
+            "check permissions and free space; if the file is damaged, move the store aside and push again"
+        )
+    )]
+    Database {
+        /// Database file.
+        path: PathBuf,
+        /// Cause.
+        source: rusqlite::Error,
+    },
+}
+
+fn by(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" by process {pid}"))
+        .unwrap_or_default()
+}

@@ -1,0 +1,282 @@
+//! The store: documents in one SQLite database, in a directory with a lock.
+//!
+//! It decides everything that depends on a document's current state, inside the transaction that
+//! writes. It knows nothing of HTTP, callers or limits.
+
+mod commit;
+mod connection;
+mod current;
+mod delta;
+mod error;
+mod lock;
+mod query;
+mod reader;
+mod remove;
+mod schema;
+mod spelling;
+mod writer;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::model::{Contract, Contracts, FileUri, Hash};
+use crate::server::store::lock::Lock;
+use crate::server::store::reader::Readers;
+use crate::server::store::writer::Writer;
+
+pub(crate) use commit::{Commit, Condition, InlineElement, InlinePage, NewDocument};
+pub use error::StoreError;
+pub(crate) use query::{Listing, Skeleton};
+pub(crate) use remove::{Delete, Move};
+pub(crate) use writer::NotWritten;
+
+use crate::protocol::Missing;
+
+/// What to do where there is no store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenMode {
+    /// Create one.
+    Create,
+    /// Fail with [`StoreError::Missing`].
+    MustExist,
+}
+
+/// A write that does not happen because of what the document is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    PreconditionFailed,
+    AlreadyExists,
+    NotFound,
+    SessionExpired,
+    Missing(Missing),
+}
+
+type Report = Arc<dyn Fn(&rusqlite::Error) + Send + Sync>;
+
+/// An open store. Clones share it; it is closed when the last one is gone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+/// Fields are dropped in order: writes end, then the lock is freed.
+struct Shared {
+    contracts: Contracts,
+    cursor_key: [u8; 16],
+    readers: Readers,
+    writer: Writer,
+    on_failure: Arc<Mutex<Option<Report>>>,
+    _lock: Lock,
+}
+
+impl Store {
+    /// Opens the store in `dir` for `dpe1`, the contract of production remotes.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]; a store that is in use, too new or no store at all is left as it is.
+    pub fn open(dir: &Path, mode: OpenMode) -> Result<Self, StoreError> {
+        Self::open_declaring(dir, mode, Contracts::SUPPORTED)
+    }
+
+    /// Opens the store in `dir` for the contracts a remote is to declare, and computes hashes its
+    /// documents do not have yet (hash contract §14.1).
+    ///
+    /// # Errors
+    ///
+    /// As for [`Store::open`].
+    pub fn open_declaring(
+        dir: &Path,
+        mode: OpenMode,
+        contracts: Contracts,
+    ) -> Result<Self, StoreError> {
+        make_directory(dir, mode)?;
+        let lock = Lock::take(dir)?;
+        schema::check_file(dir)?;
+        let path = dir.join(schema::FILE);
+        let connection = open_database(dir, &path)?;
+        let database = |source| StoreError::Database {
+            path: path.clone(),
+            source,
+        };
+        spelling::complete(&connection, contracts).map_err(database)?;
+        let cursor_key = query::cursor_key(&connection).map_err(database)?;
+        let on_failure = Arc::<Mutex<Option<Report>>>::default();
+        let writer =
+            start_writer(connection, Arc::clone(&on_failure)).map_err(|source| StoreError::Io {
+                doing: "start the writer of",
+                path: path.clone(),
+                source,
+            })?;
+        let readers = Readers::new(&path);
+        let shared = Shared {
+            contracts,
+            cursor_key,
+            readers,
+            writer,
+            on_failure,
+            _lock: lock,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Returns the contracts the store answers in.
+    pub fn contracts(&self) -> Contracts {
+        self.shared.contracts
+    }
+
+    /// Returns the current elements of a document with their texts as last written, or `None` if
+    /// the document is absent. Elements never travel; this is for who has the store itself.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn elements(
+        &self,
+        uri: &FileUri,
+    ) -> Result<Option<HashMap<Hash, Box<str>>>, rusqlite::Error> {
+        self.read(|connection| query::elements(connection, uri))
+    }
+
+    /// Sets who is told about failures of the database.
+    pub(crate) fn report_failures_to(&self, report: Report) {
+        if let Ok(mut slot) = self.shared.on_failure.lock() {
+            *slot = Some(report);
+        }
+    }
+
+    pub(crate) fn cursor_key(&self) -> [u8; 16] {
+        self.shared.cursor_key
+    }
+
+    /// Returns the current doc_hashes under `contract`, positional, of one moment.
+    pub(crate) fn heads(
+        &self,
+        uris: &[FileUri],
+        contract: Contract,
+    ) -> rusqlite::Result<Vec<Option<Hash>>> {
+        self.read(|connection| query::heads(connection, uris, contract))
+    }
+
+    pub(crate) fn skeleton(
+        &self,
+        uri: &FileUri,
+        contract: Contract,
+    ) -> rusqlite::Result<Option<Skeleton>> {
+        self.read(|connection| query::skeleton(connection, uri, contract))
+    }
+
+    pub(crate) fn list(&self, listing: &Listing<'_>) -> rusqlite::Result<Vec<(FileUri, Hash)>> {
+        self.read(|connection| query::list(connection, listing))
+    }
+
+    /// Commits; the outer error means that nothing was written because the database failed.
+    pub(crate) async fn commit(
+        &self,
+        commit: Commit,
+    ) -> Result<Result<crate::protocol::wire::commit::Reply, Refused>, NotWritten> {
+        let kept = spelling::kept(self.shared.contracts);
+        let declared = self.shared.contracts;
+        let work = move |connection: &Connection| commit.run(connection, declared, kept);
+        self.shared.writer.write(work).await
+    }
+
+    pub(crate) async fn delete(&self, delete: Delete) -> Result<Result<(), Refused>, NotWritten> {
+        let declared = self.shared.contracts;
+        let work = move |connection: &Connection| delete.run(connection, declared);
+        self.shared.writer.write(work).await
+    }
+
+    pub(crate) async fn move_(&self, move_: Move) -> Result<Result<Hash, Refused>, NotWritten> {
+        let declared = self.shared.contracts;
+        let work = move |connection: &Connection| move_.run(connection, declared);
+        self.shared.writer.write(work).await
+    }
+
+    fn read<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.shared.readers.read(query)
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("contracts", &self.contracts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Creates the directory if that is wanted, and refuses one that holds something else.
+fn make_directory(dir: &Path, mode: OpenMode) -> Result<(), StoreError> {
+    let io = |doing| {
+        move |source| StoreError::Io {
+            doing,
+            path: dir.to_owned(),
+            source,
+        }
+    };
+    if dir.join(schema::FILE).exists() {
+        return Ok(());
+    }
+    if mode == OpenMode::MustExist {
+        return Err(StoreError::Missing {
+            dir: dir.to_owned(),
+        });
+    }
+    fs::create_dir_all(dir).map_err(io("create"))?;
+    for entry in fs::read_dir(dir).map_err(io("read"))? {
+        let name = entry.map_err(io("read"))?.file_name();
+        // An opening that was cut short can have left a lock file.
+        if name != lock::FILE {
+            return Err(StoreError::Foreign {
+                path: PathBuf::from(dir),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Opens the connection that writes. A database that turns out to be none of ours is not even
+/// checkpointed.
+fn open_database(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
+    let database = |source| StoreError::Database {
+        path: path.to_owned(),
+        source,
+    };
+    let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = connection::open(path, access).map_err(database)?;
+    let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    connection
+        .set_db_config(no_checkpoint, true)
+        .map_err(database)?;
+    schema::prepare(&mut connection, dir)?;
+    connection
+        .set_db_config(no_checkpoint, false)
+        .map_err(database)?;
+    Ok(connection)
+}
+
+fn start_writer(
+    connection: Connection,
+    on_failure: Arc<Mutex<Option<Report>>>,
+) -> io::Result<Writer> {
+    let report = move |error: &rusqlite::Error| {
+        if let Ok(slot) = on_failure.lock()
+            && let Some(report) = slot.as_ref()
+        {
+            report(error);
+        }
+    };
+    Writer::start(connection, Box::new(report))
+}

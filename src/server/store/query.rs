@@ -1,0 +1,162 @@
+//! Reads, each on one consistent state.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::model::{Contract, FileUri, Hash};
+use crate::server::store::current::Document;
+use crate::server::store::spelling::{self, Digests, ELEMENTS, PAGES};
+
+/// A skeleton under the contract it was asked for.
+#[derive(Debug)]
+pub(crate) struct Skeleton {
+    pub(crate) doc_hash: Hash,
+    pub(crate) document: String,
+    /// Text of each distinct page.
+    pages: HashMap<[u8; 32], String>,
+    order: Vec<[u8; 32]>,
+}
+
+impl Skeleton {
+    /// Returns the page texts, one per entry of the document's list.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = &str> {
+        self.order.iter().map(|page| self.pages[page].as_str())
+    }
+}
+
+/// Which part of the list is wanted.
+#[derive(Debug)]
+pub(crate) struct Listing<'a> {
+    pub(crate) prefix: &'a str,
+    /// URI after which to go on.
+    pub(crate) after: Option<&'a str>,
+    /// Most rows wanted.
+    pub(crate) limit: u64,
+    pub(crate) contract: Contract,
+}
+
+pub(super) fn heads(
+    connection: &Connection,
+    uris: &[FileUri],
+    contract: Contract,
+) -> rusqlite::Result<Vec<Option<Hash>>> {
+    uris.iter()
+        .map(|uri| {
+            let document = Document::find(connection, uri)?;
+            Ok(document.and_then(|document| document.digests.hash(contract)))
+        })
+        .collect()
+}
+
+pub(super) fn skeleton(
+    connection: &Connection,
+    uri: &FileUri,
+    contract: Contract,
+) -> rusqlite::Result<Option<Skeleton>> {
+    let Some(document) = Document::find(connection, uri)? else {
+        return Ok(None);
+    };
+    let Some(doc_hash) = document.digests.hash(contract) else {
+        return Ok(None);
+    };
+    let stored: String = connection
+        .prepare_cached("SELECT text FROM document WHERE id = ?1")?
+        .query_row([document.id], |row| row.get(0))?;
+    let order = spelling::children(&stored, PAGES);
+    let pages = page_texts(connection, document.id, contract)?;
+    let document = match contract {
+        Contract::Dpe1 => stored,
+        other => {
+            let children = spelling::resolve(connection, "page", document.id, &order)?;
+            spelling::respell(&stored, PAGES, &children, other)
+        }
+    };
+    Ok(Some(Skeleton {
+        doc_hash,
+        document,
+        pages,
+        order,
+    }))
+}
+
+fn page_texts(
+    connection: &Connection,
+    document: i64,
+    contract: Contract,
+) -> rusqlite::Result<HashMap<[u8; 32], String>> {
+    let mut statement =
+        connection.prepare_cached("SELECT dpe1, text FROM page WHERE document = ?1")?;
+    let rows = statement.query_map([document], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.map(|row| {
+        let (dpe1, text): ([u8; 32], String) = row?;
+        if contract == Contract::Dpe1 {
+            return Ok((dpe1, text));
+        }
+        let children = spelling::children(&text, ELEMENTS);
+        let children = spelling::resolve(connection, "element", document, &children)?;
+        Ok((
+            dpe1,
+            spelling::respell(&text, ELEMENTS, &children, contract),
+        ))
+    })
+    .collect()
+}
+
+/// Returns documents in the order of their URIs, which are ASCII: code points and bytes agree.
+pub(super) fn list(
+    connection: &Connection,
+    listing: &Listing<'_>,
+) -> rusqlite::Result<Vec<(FileUri, Hash)>> {
+    // One bound only, so that the index is entered where the wanted part begins.
+    let (sql, start) = match listing.after {
+        Some(after) if after >= listing.prefix => (
+            "SELECT dpe1, dpex, file_uri FROM document
+             WHERE file_uri > ?1 ORDER BY file_uri LIMIT ?2",
+            after,
+        ),
+        _ => (
+            "SELECT dpe1, dpex, file_uri FROM document
+             WHERE file_uri >= ?1 ORDER BY file_uri LIMIT ?2",
+            listing.prefix,
+        ),
+    };
+    let limit = i64::try_from(listing.limit).unwrap_or(i64::MAX);
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![start, limit])?;
+    let mut documents = Vec::new();
+    while let Some(row) = rows.next()? {
+        let uri = row.get_ref(2)?.as_str()?;
+        if !uri.starts_with(listing.prefix) {
+            break;
+        }
+        if let Some(hash) = Digests::from_row(row)?.hash(listing.contract) {
+            let uri = FileUri::parse(uri).expect("stored URIs are normalised");
+            documents.push((uri, hash));
+        }
+    }
+    Ok(documents)
+}
+
+pub(super) fn elements(
+    connection: &Connection,
+    uri: &FileUri,
+) -> rusqlite::Result<Option<HashMap<Hash, Box<str>>>> {
+    let Some(document) = Document::find(connection, uri)? else {
+        return Ok(None);
+    };
+    let mut statement =
+        connection.prepare_cached("SELECT dpe1, text FROM element WHERE document = ?1")?;
+    let rows = statement.query_map([document.id], |row| {
+        let text: String = row.get(1)?;
+        Ok((Hash::new(Contract::Dpe1, row.get(0)?), text.into()))
+    })?;
+    rows.collect::<Result<_, _>>().map(Some)
+}
+
+/// Returns the store's own key, with which it recognises its cursors.
+pub(super) fn cursor_key(connection: &Connection) -> rusqlite::Result<[u8; 16]> {
+    let sql = "SELECT value FROM setting WHERE name = 'cursor_key'";
+    let key = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    Ok(key.unwrap_or_default())
+}

@@ -1,0 +1,56 @@
+//! Read-only connections, a few of them, each used by one reader at a time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::server::store::connection;
+
+/// Idle connections kept for the next reader.
+const IDLE_MAX: usize = 4;
+
+/// The connections.
+#[derive(Debug)]
+pub(super) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            idle: Mutex::default(),
+        }
+    }
+
+    /// Runs `query` on one consistent state of the store.
+    pub(super) fn read<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let mut connection = self.take()?;
+        let transaction = connection.transaction()?;
+        let result = query(&transaction)?;
+        transaction.finish()?;
+        self.give_back(connection);
+        Ok(result)
+    }
+
+    fn take(&self) -> rusqlite::Result<Connection> {
+        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
+        match idle {
+            Some(connection) => Ok(connection),
+            None => connection::open(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY),
+        }
+    }
+
+    fn give_back(&self, connection: Connection) {
+        if let Ok(mut idle) = self.idle.lock()
+            && idle.len() < IDLE_MAX
+        {
+            idle.push(connection);
+        }
+    }
+}

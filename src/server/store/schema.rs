@@ -1,0 +1,171 @@
+//! The tables of a store, and the check whether a database is one.
+//!
+//! Objects are kept per document: the scope in which a commit may refer to content is the
+//! document's current state (http-binding §8.3), so that is also how rows are found and removed.
+//!
+//! Every object has a column per known contract. `dpe1` is always filled, and child lists in
+//! stored texts are spelled in `dpe1`; other columns are filled while the server declares them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::server::store::{StoreError, connection};
+
+/// Name of the database in a store directory.
+pub(super) const FILE: &str = "remote.db";
+
+/// `application_id` of our databases: "dpeR".
+const APPLICATION_ID: u32 = 0x6470_6552;
+
+/// Schema version this program writes.
+const VERSION: i64 = 1;
+
+/// `occurrences` of a page is how often the document refers to it; `uses` of an element is the
+/// number of the document's distinct pages that refer to it. A row whose count would become 0 is
+/// deleted in the same transaction.
+const TABLES: &str = "
+CREATE TABLE setting (
+    name  TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;
+CREATE TABLE document (
+    id            INTEGER PRIMARY KEY,
+    file_uri      TEXT NOT NULL UNIQUE,
+    dpe1          BLOB NOT NULL,
+    dpex          BLOB,
+    element_count INTEGER NOT NULL,
+    text          TEXT NOT NULL
+) STRICT;
+CREATE TABLE page (
+    id            INTEGER PRIMARY KEY,
+    document      INTEGER NOT NULL,
+    dpe1          BLOB NOT NULL,
+    dpex          BLOB,
+    occurrences   INTEGER NOT NULL,
+    element_count INTEGER NOT NULL,
+    text          TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX page_by_hash ON page (document, dpe1);
+CREATE TABLE element (
+    id            INTEGER PRIMARY KEY,
+    document      INTEGER NOT NULL,
+    dpe1          BLOB NOT NULL,
+    dpex          BLOB,
+    uses          INTEGER NOT NULL,
+    blob          BLOB,
+    text          TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX element_by_hash ON element (document, dpe1);
+CREATE INDEX element_by_dpex ON element (document, dpex) WHERE dpex IS NOT NULL;
+CREATE INDEX element_by_blob ON element (document, blob) WHERE blob IS NOT NULL;
+INSERT INTO setting VALUES ('cursor_key', randomblob(16));
+";
+
+/// What a database file is to us.
+enum Found {
+    Nothing,
+    Ours(i64),
+    Foreign,
+}
+
+/// Refuses a database that is not ours or too new, by reading its header only; a missing or empty
+/// file passes.
+pub(super) fn check_file(dir: &Path) -> Result<(), StoreError> {
+    let path = dir.join(FILE);
+    let header = match read_header(&path) {
+        Ok(header) => header,
+        Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(source) => {
+            return Err(StoreError::Io {
+                doing: "read",
+                path,
+                source,
+            });
+        }
+    };
+    judge(dir, found_in_header(&header)).map(drop)
+}
+
+/// Creates the tables, or checks that they are there.
+pub(super) fn prepare(connection: &mut Connection, dir: &Path) -> Result<(), StoreError> {
+    let database = |source| StoreError::Database {
+        path: dir.join(FILE),
+        source,
+    };
+    let found = found_by_query(connection).map_err(database)?;
+    let version = judge(dir, found)?;
+    connection::make_durable(connection).map_err(database)?;
+    match version {
+        Some(_) => Ok(()),
+        None => create(connection).map_err(database),
+    }
+}
+
+fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(TABLES)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}
+
+/// Returns the version of a store that can be used, or `None` for a database without content.
+fn judge(dir: &Path, found: Found) -> Result<Option<i64>, StoreError> {
+    match found {
+        Found::Nothing => Ok(None),
+        Found::Ours(version) if version <= VERSION => Ok(Some(version)),
+        Found::Ours(version) => Err(StoreError::Newer {
+            dir: dir.to_owned(),
+            found: version,
+            supported: VERSION,
+        }),
+        Found::Foreign => Err(StoreError::Foreign {
+            path: dir.join(FILE),
+        }),
+    }
+}
+
+fn read_header(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut header = Vec::with_capacity(100);
+    File::open(path)?.take(100).read_to_end(&mut header)?;
+    Ok(header)
+}
+
+/// Reads `application_id` and `user_version` where the SQLite file format has them.
+fn found_in_header(header: &[u8]) -> Found {
+    if header.is_empty() {
+        return Found::Nothing;
+    }
+    if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
+        return Found::Foreign;
+    }
+    let word = |at: usize| {
+        let bytes = header[at..at + 4]
+            .try_into()
+            .expect("four bytes were taken");
+        u32::from_be_bytes(bytes)
+    };
+    match (word(68), word(60)) {
+        (APPLICATION_ID, version) => Found::Ours(i64::from(version)),
+        // A database whose first transaction has not been checkpointed yet.
+        (0, 0) => Found::Nothing,
+        _ => Found::Foreign,
+    }
+}
+
+fn found_by_query(connection: &Connection) -> rusqlite::Result<Found> {
+    let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let application = number("PRAGMA application_id")?;
+    if application == i64::from(APPLICATION_ID) {
+        return Ok(Found::Ours(number("PRAGMA user_version")?));
+    }
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    Ok(if application == 0 && tables == 0 {
+        Found::Nothing
+    } else {
+        Found::Foreign
+    })
+}

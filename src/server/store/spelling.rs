@@ -1,0 +1,213 @@
+//! One object under several contracts (hash contract §14.1).
+//!
+//! Stored texts spell their child lists in `dpe1`. Whoever writes or reads under another contract
+//! gets the list respelled; everything else in the text stays as it was written.
+
+use rusqlite::{Connection, Row, params};
+
+use crate::json::Text;
+use crate::model::{self, Contract, Contracts, Hash};
+
+/// Member of a page that lists its children.
+pub(super) const ELEMENTS: &str = "elements";
+/// Member of a document that lists its children.
+pub(super) const PAGES: &str = "pages";
+
+/// Digests of one object: `dpe1` always, `dpex` while the server declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Digests {
+    pub(super) dpe1: [u8; 32],
+    pub(super) dpex: Option<[u8; 32]>,
+}
+
+impl Digests {
+    /// Reads the first two columns of a row.
+    pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            dpe1: row.get(0)?,
+            dpex: row.get(1)?,
+        })
+    }
+
+    /// Returns the hash under `contract`, if it is known.
+    pub(super) fn hash(&self, contract: Contract) -> Option<Hash> {
+        let digest = match contract {
+            Contract::Dpe1 => Some(self.dpe1),
+            Contract::Dpex => self.dpex,
+        };
+        digest.map(|digest| Hash::new(contract, digest))
+    }
+}
+
+/// Returns the contracts whose hashes are kept for every object.
+pub(super) fn kept(declared: Contracts) -> Contracts {
+    declared.with(Contract::Dpe1)
+}
+
+/// Computes the digests of an element whose hash under one contract is known.
+pub(super) fn element(text: &str, hash: Hash, kept: Contracts) -> Digests {
+    digests(hash, kept, |contract| {
+        let text = parse(text);
+        model::element(text.root(), contract)
+            .expect("the element was judged before, and contracts differ in hashes only")
+            .hash
+    })
+}
+
+/// Computes the digests of a page or document whose hash under one contract is known, and its
+/// text as it is stored.
+pub(super) fn parent(
+    text: &str,
+    list: &str,
+    hash: Hash,
+    children: &[Digests],
+    kept: Contracts,
+) -> (Digests, Option<String>) {
+    let digests = digests(hash, kept, |contract| {
+        let respelled = respell(text, list, children, contract);
+        hash_parent(&respelled, list, contract)
+    });
+    let stored =
+        (hash.contract() != Contract::Dpe1).then(|| respell(text, list, children, Contract::Dpe1));
+    (digests, stored)
+}
+
+fn digests(known: Hash, kept: Contracts, compute: impl Fn(Contract) -> Hash) -> Digests {
+    let digest = |contract| {
+        if contract == known.contract() {
+            known.digest()
+        } else {
+            compute(contract).digest()
+        }
+    };
+    Digests {
+        dpe1: digest(Contract::Dpe1),
+        dpex: kept
+            .contains(Contract::Dpex)
+            .then(|| digest(Contract::Dpex)),
+    }
+}
+
+fn hash_parent(text: &str, list: &str, contract: Contract) -> Hash {
+    let text = parse(text);
+    let declared = Contracts::only(contract);
+    let hash = if list == ELEMENTS {
+        model::page(text.root(), contract, declared).map(|page| page.hash)
+    } else {
+        model::document(text.root(), contract, declared).map(|document| document.hash)
+    };
+    hash.expect("the object was judged before, and contracts differ in hashes only")
+}
+
+/// Returns `text` with its child list spelled in `contract`.
+pub(super) fn respell(text: &str, list: &str, children: &[Digests], contract: Contract) -> String {
+    let parsed = parse(text);
+    let old = parsed.root().member(list).expect("the list is mandatory");
+    let mut new = crate::json::Writer::new();
+    new.begin_array();
+    for child in children {
+        let hash = child
+            .hash(contract)
+            .expect("hashes are kept under every declared contract");
+        new.string(&hash.to_string());
+    }
+    new.end_array();
+    let (start, end) = (old.offset(), old.offset() + old.raw().len());
+    [&text[..start], &new.into_string(), &text[end..]].concat()
+}
+
+/// Returns the child list of a stored text.
+pub(super) fn children(text: &str, list: &str) -> Vec<[u8; 32]> {
+    let parsed = parse(text);
+    let items = parsed.root().member(list).and_then(|list| list.items());
+    items
+        .expect("the list is mandatory")
+        .map(|item| {
+            Hash::from_value(item, Contracts::only(Contract::Dpe1))
+                .expect("stored lists are spelled in dpe1")
+                .digest()
+        })
+        .collect()
+}
+
+fn parse(text: &str) -> Text<'_> {
+    Text::parse(text.as_bytes()).expect("the text was parsed before it was stored")
+}
+
+/// Fills the columns of newly declared contracts for documents that lack them.
+pub(super) fn complete(connection: &Connection, declared: Contracts) -> rusqlite::Result<()> {
+    if !declared.contains(Contract::Dpex) {
+        return Ok(());
+    }
+    let transaction = connection.unchecked_transaction()?;
+    let documents: Vec<(i64, [u8; 32], String)> = transaction
+        .prepare("SELECT id, dpe1, text FROM document WHERE dpex IS NULL")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<_, _>>()?;
+    for (id, dpe1, text) in documents {
+        complete_document(&transaction, id, dpe1, &text, kept(declared))?;
+    }
+    transaction.commit()
+}
+
+fn complete_document(
+    connection: &Connection,
+    id: i64,
+    dpe1: [u8; 32],
+    text: &str,
+    kept: Contracts,
+) -> rusqlite::Result<()> {
+    let hash = |digest| Hash::new(Contract::Dpe1, digest);
+    complete_rows(connection, "element", id, |dpe1, text| {
+        Ok(element(text, hash(dpe1), kept))
+    })?;
+    complete_rows(connection, "page", id, |dpe1, text| {
+        let children = resolve(connection, "element", id, &children(text, ELEMENTS))?;
+        Ok(parent(text, ELEMENTS, hash(dpe1), &children, kept).0)
+    })?;
+    let children = resolve(connection, "page", id, &children(text, PAGES))?;
+    let digests = parent(text, PAGES, hash(dpe1), &children, kept).0;
+    connection
+        .prepare_cached("UPDATE document SET dpex = ?2 WHERE id = ?1")?
+        .execute(params![id, digests.dpex])
+        .map(drop)
+}
+
+fn complete_rows(
+    connection: &Connection,
+    table: &str,
+    document: i64,
+    compute: impl Fn([u8; 32], &str) -> rusqlite::Result<Digests>,
+) -> rusqlite::Result<()> {
+    let rows: Vec<(i64, [u8; 32], String)> = connection
+        .prepare_cached(&format!(
+            "SELECT id, dpe1, text FROM {table} WHERE document = ?1 AND dpex IS NULL"
+        ))?
+        .query_map([document], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?
+        .collect::<Result<_, _>>()?;
+    let update = format!("UPDATE {table} SET dpex = ?2 WHERE id = ?1");
+    for (id, dpe1, text) in rows {
+        let digests = compute(dpe1, &text)?;
+        connection
+            .prepare_cached(&update)?
+            .execute(params![id, digests.dpex])?;
+    }
+    Ok(())
+}
+
+/// Returns the digests of children of a document, looked up in `table` by their `dpe1` digest.
+pub(super) fn resolve(
+    connection: &Connection,
+    table: &str,
+    document: i64,
+    children: &[[u8; 32]],
+) -> rusqlite::Result<Vec<Digests>> {
+    let sql = format!("SELECT dpe1, dpex FROM {table} WHERE document = ?1 AND dpe1 = ?2");
+    let mut statement = connection.prepare_cached(&sql)?;
+    children
+        .iter()
+        .map(|dpe1| statement.query_row(params![document, dpe1], Digests::from_row))
+        .collect()
+}
