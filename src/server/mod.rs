@@ -1,1 +1,26 @@
-//! Room `server`.
+//! The embedded remote: a full DPE/1 remote over a SQLite store, in-process or over HTTP.
+//!
+//! One request climbs the ladders of http-binding §6–§10: [`service`] has the transport steps
+//! T1–T5, `read` and `write` what follows for each operation, [`store`] what depends on documents.
+//! The room uses the protocol's routes and wire shapes and nothing of the client's reading of
+//! replies. Staging is not here yet; its paths are unknown.
+
+mod access;
+mod answer;
+mod body;
+mod cursor;
+mod in_process;
+mod listen;
+mod message;
+mod query_form;
+mod read;
+mod route;
+mod service;
+pub mod store;
+mod write;
+
+pub use access::Access;
+pub use in_process::InProcess;
+pub use listen::serve;
+pub use service::{OnIncident, Options, Service};
+pub use store::{OpenMode, Store, StoreError};

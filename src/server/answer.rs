@@ -1,0 +1,195 @@
+//! What a server says: answers, and refusals with or without a DPE code (http-binding §11).
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+
+use crate::model::{Code, Hash, Violation};
+use crate::protocol::problem::Problem;
+use crate::protocol::{ErrorCode, Missing, headers};
+
+/// Entries of a missing list in total (http-binding §22).
+const MISSING_BUDGET: usize = 1000;
+
+/// A complete response.
+pub(super) type Answer = Response<Bytes>;
+
+/// Returns a response without a body.
+pub(super) fn empty(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Bytes::new());
+    *answer.status_mut() = status;
+    answer
+}
+
+/// Returns a response with a JSON body.
+pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Answer {
+    let media_type = HeaderValue::from_static(headers::MEDIA_TYPE_JSON);
+    with_body(status, media_type, body)
+}
+
+fn with_body(status: StatusCode, media_type: HeaderValue, body: Vec<u8>) -> Answer {
+    let mut answer = Response::new(Bytes::from(body));
+    *answer.status_mut() = status;
+    answer
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, media_type);
+    answer
+}
+
+/// Adds `DPE-Doc-Hash`.
+pub(super) fn set_doc_hash(answer: &mut Answer, doc_hash: Hash) {
+    let value = header_value(&doc_hash.to_string());
+    answer.headers_mut().insert(headers::DPE_DOC_HASH, value);
+}
+
+/// Adds `DPE-Doc-Hash` and `ETag`.
+pub(super) fn set_version(answer: &mut Answer, doc_hash: Hash) {
+    set_doc_hash(answer, doc_hash);
+    let tag = header_value(&format!("\"{doc_hash}\""));
+    answer.headers_mut().insert(header::ETAG, tag);
+}
+
+/// Makes a header value of text that is known to be visible ASCII.
+pub(super) fn header_value(text: &str) -> HeaderValue {
+    HeaderValue::from_str(text).expect("hashes and normalised URLs are visible ASCII")
+}
+
+/// Why a request is not carried out.
+#[derive(Clone, Debug)]
+pub(super) enum Refusal {
+    /// Not a DPE error: neither problem body nor code.
+    Bare {
+        status: StatusCode,
+        field: Option<(HeaderName, &'static str)>,
+    },
+    /// A DPE error.
+    Coded(Box<Coded>),
+}
+
+/// A DPE error.
+#[derive(Clone, Debug)]
+pub(super) struct Coded {
+    code: ErrorCode,
+    status: u16,
+    detail: Cow<'static, str>,
+    missing: Option<Missing>,
+}
+
+impl Refusal {
+    /// Returns a refusal without a code.
+    pub(super) fn bare(status: StatusCode) -> Self {
+        Self::Bare {
+            status,
+            field: None,
+        }
+    }
+
+    /// Returns a refusal without a code, but with a header field that says what would do.
+    pub(super) fn bare_with(status: StatusCode, name: HeaderName, value: &'static str) -> Self {
+        Self::Bare {
+            status,
+            field: Some((name, value)),
+        }
+    }
+
+    /// Returns a refusal with the regular status of its code.
+    pub(super) fn coded(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::with_status(code, code.status(), detail)
+    }
+
+    /// Returns a refusal whose operation gives the code another status.
+    pub(super) fn with_status(
+        code: ErrorCode,
+        status: u16,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Coded(Box::new(Coded {
+            code,
+            status,
+            detail: detail.into(),
+            missing: None,
+        }))
+    }
+
+    /// Returns a `DPE_VALIDATION`.
+    pub(super) fn invalid(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::coded(ErrorCode::Validation, detail)
+    }
+
+    /// Returns a `DPE_MISSING_CONTENT` that lists what is missing.
+    pub(super) fn missing(missing: Missing) -> Self {
+        let code = ErrorCode::MissingContent;
+        Self::Coded(Box::new(Coded {
+            code,
+            status: code.status(),
+            detail: "the document refers to content that is neither inline nor part of its current state".into(),
+            missing: Some(missing),
+        }))
+    }
+
+    /// Says that the store failed. The request had no effect; what is wrong with the store is
+    /// usually brief.
+    pub(super) fn unavailable() -> Self {
+        Self::coded(
+            ErrorCode::Unavailable,
+            "the store cannot be used at the moment",
+        )
+    }
+
+    /// Returns the response; one to HEAD has no body.
+    pub(super) fn into_answer(self, to_head: bool) -> Answer {
+        match self {
+            Self::Bare { status, field } => {
+                let mut answer = empty(status);
+                if let Some((name, value)) = field {
+                    let value = HeaderValue::from_static(value);
+                    answer.headers_mut().insert(name, value);
+                }
+                answer
+            }
+            Self::Coded(coded) => coded.into_answer(to_head),
+        }
+    }
+}
+
+impl Coded {
+    fn into_answer(mut self, to_head: bool) -> Answer {
+        let truncated = self
+            .missing
+            .as_mut()
+            .is_some_and(|missing| missing.truncate(MISSING_BUDGET));
+        let problem = Problem {
+            code: self.code,
+            status: self.status,
+            detail: &self.detail,
+            missing: self.missing.as_ref().map(|missing| (missing, truncated)),
+        };
+        let status = StatusCode::from_u16(self.status).expect("codes have valid statuses");
+        let mut answer = if to_head {
+            empty(status)
+        } else {
+            let media_type = HeaderValue::from_static(headers::MEDIA_TYPE_PROBLEM);
+            with_body(status, media_type, problem.encode())
+        };
+        let fields = answer.headers_mut();
+        let code = HeaderValue::from_static(self.code.as_str());
+        fields.insert(headers::DPE_ERROR_CODE, code);
+        if self.code.retryable() {
+            fields.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        answer
+    }
+}
+
+impl From<Violation> for Refusal {
+    /// Pointers stay here: they never travel (core §2.8).
+    fn from(violation: Violation) -> Self {
+        let code = match violation.code {
+            Code::Validation => ErrorCode::Validation,
+            Code::CategoryUnknown => ErrorCode::CategoryUnknown,
+            Code::ContractUnsupported => ErrorCode::ContractUnsupported,
+        };
+        Self::coded(code, violation.message)
+    }
+}

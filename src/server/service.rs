@@ -1,0 +1,206 @@
+//! The service: one request in, one response out. Transport steps T1–T4 are here (http-binding
+//! §6.1); what follows is in `read` and `write`.
+
+use std::panic;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use tokio::sync::Semaphore;
+use tokio::task;
+
+use crate::protocol::wire::capabilities::Limits;
+use crate::server::access::{Access, Caller};
+use crate::server::answer::{Answer, Refusal};
+use crate::server::body;
+use crate::server::query_form::QueryForm;
+use crate::server::read;
+use crate::server::route::{Prefix, Route};
+use crate::server::store::Store;
+use crate::server::write;
+
+/// Work on bodies up to this many bytes is done where it arises; more would hold up other requests.
+const INLINE_BYTES: usize = 64 << 10;
+
+/// Readers of the store at one time.
+const READERS: usize = 8;
+
+/// Told what goes wrong inside, for the log.
+pub type OnIncident = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How a service presents itself.
+#[derive(Clone)]
+pub struct Options {
+    /// Path under which the remote lives, such as `/r/1`; empty for the root.
+    pub prefix: String,
+    /// Externally visible URL of the remote, prefix included, without a `/` at the end.
+    pub public_url: String,
+    /// Who may do what.
+    pub access: Access,
+    /// Told what goes wrong inside.
+    pub on_incident: OnIncident,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            prefix: String::new(),
+            public_url: "http://localhost".to_owned(),
+            access: Access::default(),
+            on_incident: Arc::new(|_| {}),
+        }
+    }
+}
+
+/// A remote over a store. Clones share it.
+#[derive(Clone)]
+pub struct Service {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) store: Store,
+    pub(super) limits: Limits,
+    pub(super) public_url: String,
+    pub(super) access: Access,
+    /// Prefix as it was given, for callers in-process.
+    pub(super) base: String,
+    prefix: Prefix,
+    readers: Semaphore,
+    on_incident: OnIncident,
+}
+
+impl Service {
+    /// Returns a service over `store`.
+    pub fn new(store: Store, limits: Limits, options: Options) -> Self {
+        let on_incident = Arc::clone(&options.on_incident);
+        store.report_failures_to(Arc::new(move |error| {
+            on_incident(&format!("the store failed to write: {error}"));
+        }));
+        Self {
+            inner: Arc::new(Inner {
+                store,
+                limits,
+                public_url: options.public_url,
+                access: options.access,
+                prefix: Prefix::new(&options.prefix),
+                base: options.prefix,
+                readers: Semaphore::new(READERS),
+                on_incident: options.on_incident,
+            }),
+        }
+    }
+
+    /// Returns the service as a router, for a socket or for calls in-process.
+    pub fn router(&self) -> Router {
+        // The paths are compared decoded (http-binding §1.2), which a routing table would not do.
+        Router::new().fallback(handle).with_state(self.clone())
+    }
+}
+
+async fn handle(State(service): State<Service>, request: Request<Body>) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let Some(route) = service.inner.prefix.route(head.uri.path()) else {
+        body::drain(body);
+        return Refusal::bare(StatusCode::NOT_FOUND)
+            .into_answer(false)
+            .map(Body::from);
+    };
+    let to_head = head.method == Method::HEAD;
+    let mut answer = service
+        .answer(route, &head, body)
+        .await
+        .unwrap_or_else(|refusal| refusal.into_answer(to_head));
+    if route == Route::Documents {
+        let vary = HeaderValue::from_static("DPE-Hash-Contract");
+        answer.headers_mut().insert(header::VARY, vary);
+    }
+    answer.map(Body::from)
+}
+
+impl Service {
+    async fn answer(&self, route: Route, head: &Parts, body: Body) -> Result<Answer, Refusal> {
+        let admitted = match self.admit(route, head) {
+            Ok(admitted) => admitted,
+            Err(refusal) => {
+                body::drain(body);
+                return Err(refusal);
+            }
+        };
+        let Admitted { caller, form } = admitted;
+        match (route, head.method.as_str()) {
+            (Route::Capabilities, _) => Ok(read::capabilities(self)),
+            (Route::Heads, _) => read::heads(self, head, body).await,
+            (Route::Move, _) => write::move_(self, head, body, caller).await,
+            (Route::Documents, "PUT") => write::commit(self, head, body, form, caller).await,
+            (Route::Documents, "DELETE") => write::delete(self, head, form, caller).await,
+            (Route::Documents, "HEAD") => read::head(self, head, form).await,
+            (Route::Documents, _) if form.uri.is_some() => read::skeleton(self, head, form).await,
+            (Route::Documents, _) => read::list(self, head, form).await,
+        }
+    }
+
+    /// Steps T2–T4.
+    fn admit(&self, route: Route, head: &Parts) -> Result<Admitted, Refusal> {
+        if !route.allows(&head.method) {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            return Err(Refusal::bare_with(status, header::ALLOW, route.allow()));
+        }
+        let caller = self.inner.access.caller(&head.headers).ok_or_else(|| {
+            let status = StatusCode::UNAUTHORIZED;
+            Refusal::bare_with(status, header::WWW_AUTHENTICATE, "Bearer")
+        })?;
+        let form = match route {
+            Route::Documents => {
+                let query = head.uri.query().unwrap_or_default();
+                QueryForm::read(&head.method, query).map_err(Refusal::invalid)?
+            }
+            _ => QueryForm::default(),
+        };
+        Ok(Admitted { caller, form })
+    }
+
+    /// Reads from the store where waiting for a disk holds up nobody else.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Store) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let permit = self.inner.readers.acquire().await;
+        let _permit = permit.expect("the semaphore is never closed");
+        let store = self.inner.store.clone();
+        let result = join(task::spawn_blocking(move || query(&store))).await;
+        result.map_err(|error| {
+            (self.inner.on_incident)(&format!("the store failed to read: {error}"));
+            Refusal::unavailable()
+        })
+    }
+}
+
+/// What T2–T4 found out.
+struct Admitted {
+    caller: Caller,
+    form: QueryForm,
+}
+
+/// Runs work on `bytes` bytes: here if they are few, else where it holds up nobody.
+pub(super) async fn off_thread<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if bytes <= INLINE_BYTES {
+        work()
+    } else {
+        join(task::spawn_blocking(work)).await
+    }
+}
+
+/// Waits for work that is never cancelled; its panic goes on here.
+async fn join<T>(handle: task::JoinHandle<T>) -> T {
+    match handle.await {
+        Ok(value) => value,
+        Err(error) => panic::resume_unwind(error.into_panic()),
+    }
+}
