@@ -7,3 +7,4 @@
 )]
 
 mod hash_contract;
+mod server;

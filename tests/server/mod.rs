@@ -1,0 +1,13 @@
+//! The embedded remote, from outside: requests in, responses out.
+//!
+//! Requests are spelled by hand and replies read with `serde_json`, so that nothing of the crate's
+//! own wire code can hide its mistakes here; hashes come from the specification's worked vectors
+//! or from `dpe-hash`.
+
+mod commit;
+mod content;
+mod delete_and_move;
+mod ladder;
+mod reads;
+mod remote;
+mod store;
