@@ -7,6 +7,7 @@ use tower::ServiceExt;
 
 use crate::protocol::{Request, Response};
 use crate::server::Service;
+use crate::sync::ports::{Transport, TransportFailure};
 
 /// A transport that ends in a service of this process.
 #[derive(Clone, Debug)]
@@ -25,25 +26,27 @@ impl InProcess {
     }
 }
 
-impl InProcess {
-    /// Sends `request` and returns the reply.
-    ///
-    /// # Errors
-    ///
-    /// When the request cannot be written as HTTP; it was certainly not sent then.
-    pub async fn send(&self, request: Request) -> Result<Response, http::Error> {
-        let request = self.to_http(request)?;
+impl Transport for InProcess {
+    async fn send(&self, request: Request) -> Result<Response, TransportFailure> {
+        let request = self.to_http(request).map_err(|error| TransportFailure {
+            definitely_not_sent: true,
+            message: format!("the request cannot be written as HTTP: {error}"),
+        })?;
         let answer = self.router.clone().oneshot(request).await;
         let (head, body) = answer.unwrap_or_else(|never| match never {}).into_parts();
-        let body = body.collect().await;
-        let body = body.expect("answers are complete before they are sent");
+        let body = body.collect().await.map_err(|error| TransportFailure {
+            definitely_not_sent: false,
+            message: format!("the reply broke off: {error}"),
+        })?;
         Ok(Response {
             status: head.status.as_u16(),
             headers: head.headers,
             body: body.to_bytes(),
         })
     }
+}
 
+impl InProcess {
     fn to_http(&self, request: Request) -> Result<http::Request<Body>, http::Error> {
         let target = format!("{}/{}", self.base, request.target);
         let mut http = http::Request::builder().method(request.method).uri(target);

@@ -7,6 +7,7 @@ use dpe::model::Contracts;
 use dpe::protocol::Request;
 use dpe::protocol::wire::capabilities::Limits;
 use dpe::server::{InProcess, OpenMode, Options, Service, Store};
+use dpe::sync::ports::Transport;
 use http::{HeaderMap, HeaderName, Method};
 use serde_json::Value;
 use tempfile::TempDir;
