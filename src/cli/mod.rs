@@ -1,3 +1,4 @@
 //! Room `cli`.
 
+pub mod connector;
 pub mod hash_object;

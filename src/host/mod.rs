@@ -1,1 +1,26 @@
-//! Room `host`.
+//! Room `host` (layer 4): connector processes, seen from the runner's side.
+//!
+//! Starts a plugin with exactly the environment it may have, speaks the wire protocol of the
+//! connector contract with it, and makes sure that nothing of it outlives the round. What a
+//! plugin says is untrusted: whatever arrives, the answer is a failure with a level, never a
+//! panic. This room judges envelopes, not items; it knows no remote and no state.
+
+mod bundled;
+mod connection;
+mod environment;
+mod error;
+mod group;
+mod initialize;
+mod lines;
+mod manifest;
+mod message;
+mod process;
+mod scan;
+mod stderr;
+
+pub use bundled::{Bundled, bundled};
+pub use environment::plugin_environment;
+pub use error::HostError;
+pub use manifest::read_manifest;
+pub use process::{ConnectorProcess, Deadlines, Launch, message_limit};
+pub use stderr::StderrLine;

@@ -1,0 +1,243 @@
+//! One running plugin: its pipes, its process, and the exchange of a request for a response.
+//!
+//! Writes, reads and the end of the process are watched together, since a plugin may answer
+//! before it has read everything, and may die at any point (connector contract §9, §15, §17).
+
+use std::collections::HashSet;
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use dpe_connector::rpc::{CancelParams, Outgoing};
+use serde::Serialize;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::group::ProcessGroup;
+use super::lines::{LineReader, NextLine};
+use super::message::{Outcome, parse};
+
+/// Why a plugin is of no further use.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// It broke a rule of the wire protocol.
+    Violation(String),
+    /// Its process ended.
+    Exited(ExitStatus),
+    /// It did not answer, not even after `cancel`.
+    Unresponsive,
+}
+
+/// An answer to a request.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// It came in time.
+    InTime(Outcome),
+    /// Something came within the grace after `cancel`: the request failed, the plugin lives.
+    AfterCancel,
+}
+
+/// The host's end of a plugin.
+#[derive(Debug)]
+pub(super) struct Connection {
+    child: Child,
+    group: ProcessGroup,
+    stdin: Option<ChildStdin>,
+    stdout: LineReader<ChildStdout>,
+    stderr: JoinHandle<()>,
+    /// Bytes of requests that the plugin has not taken yet.
+    unsent: Vec<u8>,
+    limit: u64,
+    grace: Duration,
+    last_id: i64,
+    abandoned: HashSet<i64>,
+    exited: Option<(ExitStatus, Instant)>,
+}
+
+impl Connection {
+    /// Takes over a process started with three pipes as the leader of its own group. Messages have
+    /// at most `limit` bytes; `grace` bounds every wait for something that should happen at once.
+    pub(super) fn new(
+        mut child: Child,
+        limit: u64,
+        grace: Duration,
+        stderr: JoinHandle<()>,
+    ) -> io::Result<Self> {
+        let missing = || io::Error::other("the process has no pipes");
+        Ok(Self {
+            group: ProcessGroup::of(&child),
+            stdin: Some(child.stdin.take().ok_or_else(missing)?),
+            stdout: LineReader::new(child.stdout.take().ok_or_else(missing)?, limit),
+            child,
+            stderr,
+            unsent: Vec::new(),
+            limit,
+            grace,
+            last_id: 0,
+            abandoned: HashSet::new(),
+            exited: None,
+        })
+    }
+
+    /// Returns the most bytes of a message in either direction.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Sends a request and waits for its response, at most `deadline` including the time the
+    /// plugin takes to read the request.
+    pub(super) async fn exchange<P: Serialize>(
+        &mut self,
+        method: &str,
+        params: P,
+        deadline: Duration,
+    ) -> Result<Answer, Broken> {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.queue(&Outgoing::request(id, method, params));
+        if let Ok(outcome) = timeout(deadline, self.response(id)).await {
+            return outcome.map(Answer::InTime);
+        }
+        if !self.unsent.is_empty() {
+            return Err(Broken::Unresponsive);
+        }
+        self.queue(&Outgoing::notification("cancel", CancelParams { id }));
+        match timeout(self.grace, self.response(id)).await {
+            Ok(Ok(_)) => Ok(Answer::AfterCancel),
+            Ok(Err(broken)) => Err(broken),
+            Err(_) => {
+                self.abandoned.insert(id);
+                Err(Broken::Unresponsive)
+            }
+        }
+    }
+
+    /// Returns how the process ended, if it has.
+    pub(super) fn exit_status(&mut self) -> Option<ExitStatus> {
+        if self.exited.is_none()
+            && let Ok(Some(status)) = self.child.try_wait()
+        {
+            self.ended(status);
+        }
+        self.exited.map(|(status, _)| status)
+    }
+
+    /// Closes stdin and waits for the end of the process, by force if need be.
+    pub(super) async fn end(mut self) {
+        self.stdin = None;
+        if !self.has_ended().await {
+            self.group.terminate();
+            if !self.has_ended().await {
+                self.group.kill();
+                self.has_ended().await;
+            }
+        }
+        self.tidy().await;
+    }
+
+    /// Ends the process and everything it started, at once.
+    pub(super) async fn kill(mut self) {
+        self.group.kill();
+        self.has_ended().await;
+        self.tidy().await;
+    }
+
+    fn queue<P: Serialize>(&mut self, message: &Outgoing<'_, P>) {
+        serde_json::to_writer(&mut self.unsent, message)
+            .expect("a Vec takes every write, and requests have string keys only");
+        self.unsent.push(b'\n');
+    }
+
+    /// Waits for the response to request `id`. Cancel safe: what was sent and read stays so.
+    async fn response(&mut self, id: i64) -> Result<Outcome, Broken> {
+        loop {
+            let drained_by = self.exited.map(|(_, at)| at + self.grace);
+            let far = Instant::now() + self.grace;
+            tokio::select! {
+                // In this order: what was written before the exit still counts.
+                biased;
+                line = self.stdout.next() => match line {
+                    Ok(NextLine::Whole(line)) => {
+                        if let Some(outcome) = self.accept(line, id)? {
+                            return Ok(outcome);
+                        }
+                    }
+                    Ok(NextLine::TooLong) => {
+                        let why = format!("a line above max_message_bytes ({})", self.limit);
+                        return Err(Broken::Violation(why));
+                    }
+                    Ok(NextLine::End) | Err(_) => return Err(self.stdout_ended().await),
+                },
+                status = self.child.wait(), if self.exited.is_none() => match status {
+                    Ok(status) => self.ended(status),
+                    Err(why) => return Err(Broken::Violation(format!("cannot be waited for: {why}"))),
+                },
+                written = write_some(&mut self.stdin, &self.unsent), if !self.unsent.is_empty() => {
+                    match written {
+                        Ok(length) => drop(self.unsent.drain(..length)),
+                        // Whoever closed its stdin may still answer what it has read.
+                        Err(_) => self.unsent.clear(),
+                    }
+                }
+                () = sleep_until(drained_by.unwrap_or(far)), if drained_by.is_some() => {
+                    return Err(self.stdout_ended().await);
+                }
+            }
+        }
+    }
+
+    /// Returns the outcome if the line is the response that is waited for.
+    fn accept(&mut self, line: Vec<u8>, id: i64) -> Result<Option<Outcome>, Broken> {
+        let response = parse(line).map_err(Broken::Violation)?;
+        if response.id == id {
+            return Ok(Some(response.outcome));
+        }
+        if self.abandoned.contains(&response.id) {
+            return Ok(None);
+        }
+        let why = format!("a response to {}, which was not asked", response.id);
+        Err(Broken::Violation(why))
+    }
+
+    /// Decides what the end of stdout means.
+    async fn stdout_ended(&mut self) -> Broken {
+        if self.has_ended().await
+            && let Some((status, _)) = self.exited
+        {
+            return Broken::Exited(status);
+        }
+        Broken::Violation("stdout was closed while the process lives on".into())
+    }
+
+    /// Waits for the end of the process, no longer than the grace.
+    async fn has_ended(&mut self) -> bool {
+        if self.exited.is_none()
+            && let Ok(Ok(status)) = timeout(self.grace, self.child.wait()).await
+        {
+            self.ended(status);
+        }
+        self.exited.is_some()
+    }
+
+    fn ended(&mut self, status: ExitStatus) {
+        self.exited = Some((status, Instant::now()));
+        self.group.dissolve();
+    }
+
+    /// Lets the last lines of stderr through. Somebody who left the group may hold it open.
+    async fn tidy(&mut self) {
+        if timeout(self.grace, &mut self.stderr).await.is_err() {
+            self.stderr.abort();
+        }
+    }
+}
+
+async fn write_some(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
+    let stdin = stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+    match stdin.write(bytes).await? {
+        0 => Err(io::ErrorKind::WriteZero.into()),
+        length => Ok(length),
+    }
+}

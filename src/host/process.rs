@@ -1,0 +1,292 @@
+//! A connector as the runner uses it: started, asked for batches, closed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use dpe_connector::initialize::{Identity, InitializeParams, Instance, RemoteLimits};
+use dpe_connector::manifest::Manifest;
+use dpe_connector::rpc::Empty;
+use dpe_connector::{PROTOCOL_VERSION, ScanParams};
+use tokio::process::{Child, Command};
+
+use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::ports::{Batch, PluginIdentity, ScanRequest, Source};
+
+use super::connection::{Answer, Broken, Connection};
+use super::initialize;
+use super::message::{ErrorResponse, Outcome};
+use super::scan::{Asked, batch};
+use super::stderr::{StderrLine, drain};
+
+/// Default of `max_message_bytes` (connector contract §34).
+const DEFAULT_MESSAGE_BYTES: u64 = 32 << 20;
+
+/// Room above the remote's largest payload.
+const MESSAGE_HEADROOM_BYTES: u64 = 1 << 20;
+
+/// Returns the `max_message_bytes` of a process: what is configured, raised so that anything the
+/// remote takes fits (connector contract §9).
+pub fn message_limit(configured: Option<u64>, max_payload_bytes: u64) -> u64 {
+    configured
+        .unwrap_or(DEFAULT_MESSAGE_BYTES)
+        .max(max_payload_bytes.saturating_add(MESSAGE_HEADROOM_BYTES))
+}
+
+/// How long a plugin may take (connector contract §34).
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// For `initialize`.
+    pub initialize: Duration,
+    /// For one `scan`.
+    pub scan: Duration,
+    /// For everything that should happen at once: an answer to `cancel` or `shutdown`, the exit.
+    pub grace: Duration,
+}
+
+impl Default for Deadlines {
+    fn default() -> Self {
+        Self {
+            initialize: Duration::from_secs(30),
+            scan: Duration::from_secs(300),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Everything that is needed to start a plugin.
+pub struct Launch<'a> {
+    /// What is executed, directly.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its whole environment, see [`super::plugin_environment`].
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it has to be.
+    pub manifest: &'a Manifest,
+    /// Prefix and configuration.
+    pub instance: Instance,
+    /// Limits of the remote, if they are known.
+    pub remote_limits: Option<RemoteLimits>,
+    /// See [`message_limit`].
+    pub max_message_bytes: u64,
+    /// How long it may take.
+    pub deadlines: Deadlines,
+    /// Gets every line of its stderr.
+    pub on_stderr: Arc<dyn Fn(StderrLine) + Send + Sync>,
+}
+
+/// A plugin that has been initialised.
+#[derive(Debug)]
+pub struct ConnectorProcess {
+    /// Nothing once it has broken the contract and was killed.
+    connection: Option<Connection>,
+    identity: PluginIdentity,
+    deadlines: Deadlines,
+    cursor_given: bool,
+}
+
+impl ConnectorProcess {
+    /// Starts a plugin and initialises it.
+    ///
+    /// # Errors
+    ///
+    /// `definition_invalid` if the program cannot be started; otherwise as §10 says. The process
+    /// is gone then.
+    pub async fn start(launch: Launch<'_>) -> Result<Self, Failure> {
+        let deadlines = launch.deadlines;
+        let mut connection = connect(&launch)?;
+        match greet(&mut connection, launch).await {
+            Ok(identity) => Ok(Self {
+                connection: Some(connection),
+                identity,
+                deadlines,
+                cursor_given: false,
+            }),
+            Err(failure) => {
+                connection.kill().await;
+                Err(failure)
+            }
+        }
+    }
+
+    /// Ends the process because of what it did, and returns what is reported.
+    async fn break_off(&mut self, failure: Failure) -> Failure {
+        if let Some(connection) = self.connection.take() {
+            connection.kill().await;
+        }
+        failure
+    }
+}
+
+impl Source for ConnectorProcess {
+    fn identity(&self) -> &PluginIdentity {
+        &self.identity
+    }
+
+    async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
+        let Some(connection) = self.connection.as_mut() else {
+            let why = "the plugin was ended after an earlier failure";
+            return Err(round("plugin_crashed", why.into()));
+        };
+        let is_following = request.next.is_some();
+        if !is_following {
+            self.cursor_given = request.cursor.is_some();
+        }
+        let params = ScanParams {
+            cursor: request.cursor,
+            next: request.next,
+            max_items: (request.max_items > 0).then_some(request.max_items),
+        };
+        let asked = Asked {
+            cursor_given: self.cursor_given,
+            supports_cursor: self.identity.supports_cursor,
+        };
+        let answer = connection.exchange("scan", params, self.deadlines.scan);
+        let failure = match answer.await {
+            Ok(Answer::InTime(Outcome::Result(result))) => match batch(result.value(), asked) {
+                Ok(batch) => return Ok(batch),
+                Err(why) => violation(&format!("the result of scan: {why}")),
+            },
+            Ok(Answer::InTime(Outcome::Error(error))) => {
+                return Err(scan_refused(&error, is_following));
+            }
+            Ok(Answer::AfterCancel) => {
+                let why = format!("no batch within {:?}", self.deadlines.scan);
+                return Err(round("timeout", why).retryable(true));
+            }
+            Err(broken) => of(&broken),
+        };
+        Err(self.break_off(failure).await)
+    }
+
+    async fn close(mut self) -> Result<(), Failure> {
+        // What broke off a plugin has been reported already.
+        let Some(mut connection) = self.connection.take() else {
+            return Ok(());
+        };
+        if let Some(status) = connection.exit_status() {
+            connection.end().await;
+            return Err(exited(status));
+        }
+        let grace = self.deadlines.grace;
+        let answer = connection.exchange("shutdown", Empty {}, grace).await;
+        connection.end().await;
+        match answer {
+            Err(Broken::Exited(status)) if !status.success() => Err(exited(status)),
+            // Whatever else it did instead of answering, the round is over and it is gone.
+            _ => Ok(()),
+        }
+    }
+}
+
+fn connect(launch: &Launch<'_>) -> Result<Connection, Failure> {
+    let failed = |why: &std::io::Error| {
+        let why = format!("cannot start {}: {why}", launch.program.display());
+        instance("definition_invalid", why)
+    };
+    let mut child = spawn(launch).map_err(|why| failed(&why))?;
+    let on_stderr = Arc::clone(&launch.on_stderr);
+    let stderr = child.stderr.take();
+    let draining = tokio::spawn(async move {
+        if let Some(stderr) = stderr {
+            drain(stderr, |line| on_stderr(line)).await;
+        }
+    });
+    Connection::new(
+        child,
+        launch.max_message_bytes,
+        launch.deadlines.grace,
+        draining,
+    )
+    .map_err(|why| failed(&why))
+}
+
+fn spawn(launch: &Launch<'_>) -> std::io::Result<Child> {
+    Command::new(&launch.program)
+        .args(&launch.args)
+        .env_clear()
+        .envs(launch.environment.iter().cloned())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Its own group, so that all of it can be ended, and a Ctrl-C is this process's matter.
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+}
+
+async fn greet(connection: &mut Connection, launch: Launch<'_>) -> Result<PluginIdentity, Failure> {
+    let params = InitializeParams {
+        protocol_versions: vec![PROTOCOL_VERSION.into()],
+        max_message_bytes: connection.limit(),
+        instance: launch.instance,
+        runner: Some(Identity {
+            name: env!("CARGO_PKG_NAME").into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        }),
+        remote_limits: launch.remote_limits,
+    };
+    let deadline = launch.deadlines.initialize;
+    match connection.exchange("initialize", params, deadline).await {
+        Ok(Answer::InTime(Outcome::Result(result))) => {
+            initialize::identity(result.value(), launch.manifest)
+        }
+        Ok(Answer::InTime(Outcome::Error(error))) => Err(initialize::refused(&error)),
+        Ok(Answer::AfterCancel) | Err(Broken::Unresponsive) => Err(round(
+            "timeout",
+            format!("initialize was not answered within {deadline:?}"),
+        )),
+        Err(broken) => Err(of(&broken)),
+    }
+}
+
+fn scan_refused(error: &ErrorResponse, is_following: bool) -> Failure {
+    let name = error.name();
+    // An expired continuation: the round is void and begins anew from the old cursor (§11).
+    let retryable = error.is_retryable() || (is_following && name == "invalid_params");
+    Failure::new(
+        Level::Round,
+        FailureSource::Plugin,
+        name,
+        error.message.clone(),
+    )
+    .retryable(retryable)
+}
+
+fn of(broken: &Broken) -> Failure {
+    match broken {
+        Broken::Violation(why) => violation(why),
+        Broken::Exited(status) => exited(*status),
+        Broken::Unresponsive => round("timeout", "the plugin does not react to cancel".into()),
+    }
+}
+
+/// The two ends without shutdown of §17.
+fn exited(status: ExitStatus) -> Failure {
+    if status.success() {
+        violation("the plugin exited with code 0 without a shutdown")
+    } else {
+        round("plugin_crashed", format!("the plugin ended with {status}"))
+    }
+}
+
+fn violation(why: &str) -> Failure {
+    let why = format!("the plugin broke the protocol: {why}");
+    Failure::new(
+        Level::Protocol,
+        FailureSource::Runner,
+        "protocol_error",
+        why,
+    )
+}
+
+fn round(code: &'static str, why: String) -> Failure {
+    Failure::new(Level::Round, FailureSource::Runner, code, why)
+}
+
+fn instance(code: &'static str, why: String) -> Failure {
+    Failure::new(Level::Instance, FailureSource::Runner, code, why)
+}
