@@ -1,6 +1,8 @@
 //! `dpe`: git push for documents. See `docs/architecture.md` for the rooms and their order.
 
 pub mod cli;
+pub mod config;
+pub mod error;
 pub mod host;
 pub mod json;
 pub mod model;

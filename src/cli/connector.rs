@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 /// Find, check and be connectors.
 #[derive(Debug, Args)]
-pub struct Connector {
+pub(super) struct Connector {
     #[command(subcommand)]
     command: Command,
 }
@@ -30,7 +30,7 @@ enum Name {
 
 impl Connector {
     /// Runs the command. The exit code is the connector's own.
-    pub fn run(self) -> ExitCode {
+    pub(super) fn run(self) -> ExitCode {
         match self.command {
             Command::Serve { name: Name::Fs } => ExitCode::from(dpe_connector_fs::main(
                 io::stdin(),

@@ -1,4 +1,104 @@
-//! Room `cli`.
+//! The command line: one file per command, thin over `ops`.
+//!
+//! Flags are turned into values at the door; what a command does is in `ops`, what it says is in
+//! `ui`, and how it ends is in [`exit`].
 
-pub mod connector;
+mod connector;
+mod context;
+mod document_uri;
+mod exit;
 pub mod hash_object;
+mod ls;
+mod mv;
+mod push;
+mod rm;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::Error;
+
+use context::CommonArgs;
+use exit::Exit;
+
+/// git push for documents
+///
+/// dpe walks a source, turns its files into documents, pages and elements, compares their hashes
+/// with what a remote holds, and delivers exactly what changed.
+#[derive(Debug, Parser)]
+#[command(name = "dpe", version, propagate_version = true, after_long_help = EXIT_CODES)]
+struct Cli {
+    #[command(flatten)]
+    common: CommonArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    all is well
+  1    some documents failed, or the answer is no
+  2    failed; the same command may succeed later
+  3    failed; somebody has to change something first
+  4    the same source is being pushed already
+  64   the command line is wrong
+  74   the result could not be written
+  130  ended by SIGINT (143: by SIGTERM)";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Push(push::PushArgs),
+    Ls(ls::LsArgs),
+    Show(show::ShowArgs),
+    Mv(mv::MvArgs),
+    Rm(rm::RmArgs),
+    HashObject(hash_object::HashObject),
+    Connector(connector::Connector),
+}
+
+/// Runs the program and returns its exit code.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help that nobody reads any more is no failure.
+            let _ = error.print();
+            let asked = !error.use_stderr();
+            return if asked { Exit::Success } else { Exit::Usage }.into();
+        }
+    };
+    let voice = cli.common.voice();
+    match run(cli) {
+        Ok(exit) => exit,
+        Err(error) => {
+            voice.failure(&error);
+            Exit::of_error(&error).into()
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode, Error> {
+    let Cli { common, command } = cli;
+    if let Some(directory) = &common.directory {
+        std::env::set_current_dir(directory).map_err(|source| Error::Directory {
+            path: directory.clone(),
+            source,
+        })?;
+    }
+    match command {
+        Command::Connector(connector) => Ok(connector.run()),
+        Command::HashObject(hash_object) => Ok(hash_object.run(&mut std::io::stdout().lock())?),
+        Command::Push(push) => block_on(push.run(&common)),
+        Command::Ls(ls) => block_on(ls.run(&common)),
+        Command::Show(show) => block_on(show.run(&common)),
+        Command::Mv(mv) => block_on(mv.run(&common)),
+        Command::Rm(rm) => block_on(rm.run(&common)),
+    }
+}
+
+fn block_on(command: impl Future<Output = Result<Exit, Error>>) -> Result<ExitCode, Error> {
+    let runtime = tokio::runtime::Runtime::new().map_err(Error::Runtime)?;
+    runtime.block_on(command).map(ExitCode::from)
+}

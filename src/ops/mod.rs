@@ -1,3 +1,12 @@
-//! Room `ops`.
+//! One file per verb: values in, values out.
+//!
+//! What a command does is here, so that the command line, an agent and a test do the same thing.
+//! The room knows no flags and writes to no terminal.
 
 pub mod hash_object;
+pub mod list;
+pub mod push;
+pub mod remote;
+pub mod remove;
+pub mod rename;
+pub mod show;

@@ -10,16 +10,16 @@ use crate::model::{FileUri, Hash, Tree};
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Base, Committed, Refusal, Remote, WriteError};
 
-/// A dry run over another remote.
+/// A dry run over another remote, or over one that does not exist yet and is empty.
 #[derive(Debug)]
 pub struct DryRun<'a, R> {
-    remote: &'a R,
+    remote: Option<&'a R>,
     imagined: Mutex<HashMap<FileUri, Option<Hash>>>,
 }
 
 impl<'a, R: Remote> DryRun<'a, R> {
     /// Returns a dry run over `remote`.
-    pub fn over(remote: &'a R) -> Self {
+    pub fn over(remote: Option<&'a R>) -> Self {
         Self {
             remote,
             imagined: Mutex::default(),
@@ -42,7 +42,10 @@ impl<'a, R: Remote> DryRun<'a, R> {
 
 impl<R: Remote> Remote for DryRun<'_, R> {
     async fn heads(&self, uris: &[FileUri]) -> Result<Vec<Option<Hash>>, WriteError> {
-        let mut heads = self.remote.heads(uris).await?;
+        let mut heads = match self.remote {
+            Some(remote) => remote.heads(uris).await?,
+            None => vec![None; uris.len()],
+        };
         let imagined = self.imagined();
         for (uri, head) in uris.iter().zip(&mut heads) {
             if let Some(value) = imagined.get(uri) {

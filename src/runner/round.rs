@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use jiff::Timestamp;
+
 use crate::json::Value;
 use crate::model::{Contract, Contracts, FileUri};
 use crate::state::{self, CursorChange};
@@ -111,27 +113,19 @@ pub(super) struct Enumerated {
 impl<R: Remote, S: Source> Round<'_, R, S> {
     /// Runs the round to its end and reports; failures are in the report.
     pub async fn run(self) -> Report {
-        let started_at = timestamp();
-        let plugin = self.source.identity().clone();
-        let mut report = Report {
-            instance_id: self.instance.id.clone(),
-            uri_prefix: self.instance.uri_prefix.clone(),
-            remote_url: self.instance.remote_url.clone(),
-            plugin: Some(plugin),
-            started_at: started_at.clone(),
-            ended_at: started_at,
-            outcome: Outcome::Failed,
-            incremental: None,
-            cursor_persisted: false,
-            cursor_held_since: None,
-            counts: Default::default(),
-            failures: Vec::new(),
-        };
+        let Instance {
+            id,
+            uri_prefix,
+            remote_url,
+            ..
+        } = self.instance;
+        let mut report = Report::begun(id, uri_prefix, remote_url, Timestamp::now());
+        report.plugin = Some(self.source.identity().clone());
         if let Err(failure) = self.enumerate_and_land(&mut report).await {
             report.failures.push(failure);
             report.outcome = Outcome::Failed;
         }
-        report.ended_at = timestamp();
+        report.end(Timestamp::now());
         report
     }
 
@@ -401,11 +395,4 @@ pub(super) fn protocol_error(message: &str) -> Failure {
         "protocol_error",
         message,
     )
-}
-
-/// Returns the time now, RFC 3339 UTC in whole seconds.
-fn timestamp() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
 }

@@ -1,5 +1,7 @@
 //! The report of one round (connector contract §26).
 
+use jiff::Timestamp;
+
 use crate::json::Writer;
 
 use super::failure::{Failure, Level, Subject};
@@ -84,6 +86,29 @@ pub struct Report {
 }
 
 impl Report {
+    /// Returns the report of a round that has just begun; as it stands, it has failed.
+    pub fn begun(id: &str, uri_prefix: &str, remote_url: &str, now: Timestamp) -> Self {
+        Self {
+            instance_id: id.to_owned(),
+            uri_prefix: uri_prefix.to_owned(),
+            remote_url: remote_url.to_owned(),
+            plugin: None,
+            started_at: rfc3339(now),
+            ended_at: rfc3339(now),
+            outcome: Outcome::Failed,
+            incremental: None,
+            cursor_persisted: false,
+            cursor_held_since: None,
+            counts: Counts::default(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Notes when the round ended.
+    pub fn end(&mut self, now: Timestamp) {
+        self.ended_at = rfc3339(now);
+    }
+
     /// Returns the report as one line of compact JSON, without the line feed.
     pub fn to_json(&self) -> String {
         let mut json = Writer::new();
@@ -184,6 +209,11 @@ fn write_failure(json: &mut Writer, failure: &Failure) {
         }
     }
     json.end_object();
+}
+
+/// RFC 3339 UTC in whole seconds.
+fn rfc3339(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn optional(json: &mut Writer, name: &str, text: Option<&str>) {

@@ -1,1 +1,98 @@
-//! Room `ui`.
+//! The only room that writes to a terminal.
+//!
+//! Text for people goes to stderr, results and JSON to stdout. A reader that went away is no
+//! error: nothing more is written, and the work goes on.
+
+mod diagnostic;
+pub mod document;
+mod progress;
+mod summary;
+mod text;
+
+use std::io::{self, IsTerminal, Write};
+
+use miette::Diagnostic;
+
+pub use progress::Listing;
+pub use summary::Summary;
+pub use text::printable;
+
+/// How much is said, and in which form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Voice {
+    /// Results as JSON on stdout; people's text stays on stderr.
+    pub json: bool,
+    /// Nothing when all is well.
+    pub quiet: bool,
+    /// 0 is the usual; 1 and more tell what happens to each document.
+    pub verbose: u8,
+}
+
+impl Voice {
+    /// Writes one line of a result to stdout. Returns false when nobody reads any more.
+    ///
+    /// # Errors
+    ///
+    /// When stdout cannot be written for another reason.
+    pub fn result(self, line: &str) -> io::Result<bool> {
+        let mut stdout = io::stdout().lock();
+        let written = stdout
+            .write_all(line.as_bytes())
+            .and_then(|()| stdout.write_all(b"\n"))
+            .and_then(|()| stdout.flush());
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says one line to a person, unless quiet.
+    pub fn say(self, line: &str) {
+        if !self.quiet {
+            stderr_line(line);
+        }
+    }
+
+    /// Says one line to a person who wants to know more.
+    pub fn tell(self, line: &str) {
+        if self.verbose > 0 {
+            stderr_line(line);
+        }
+    }
+
+    /// Says something that is not as it should be, quiet or not.
+    pub fn warn(self, line: &str) {
+        stderr_line(line);
+    }
+
+    /// Asks a question; the cursor stays behind it.
+    pub fn ask(self, question: &str) {
+        let mut stderr = io::stderr().lock();
+        let _ = stderr
+            .write_all(question.as_bytes())
+            .and_then(|()| stderr.flush());
+    }
+
+    /// Shows why something could not be done.
+    pub fn explain(self, error: &dyn Diagnostic) {
+        stderr_line(diagnostic::to_text(error, io::stderr().is_terminal()).trim_end());
+    }
+
+    /// Shows why a command cannot go on; with `json` as an object on stdout too.
+    pub fn failure(self, error: &dyn Diagnostic) {
+        if self.json {
+            // A broken stdout cannot be reported on stdout; the exit code says it all the same.
+            let _ = self.result(&diagnostic::to_json(error));
+        }
+        self.explain(error);
+    }
+}
+
+/// Writes a line to stderr; a stderr that is gone is nobody's problem.
+fn stderr_line(line: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = stderr
+        .write_all(line.as_bytes())
+        .and_then(|()| stderr.write_all(b"\n"));
+}

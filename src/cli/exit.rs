@@ -1,0 +1,101 @@
+//! The exit codes of the tool. This is the only place that has them.
+
+use std::process::ExitCode;
+
+use crate::error::Error;
+use crate::ops::push::Pushed;
+use crate::ops::remote::RemoteError;
+use crate::server::StoreError;
+use crate::sync::failure::{Failure, Level};
+use crate::sync::report::{Outcome, Report};
+
+/// How a command ended, as its caller reads it (connector contract §28).
+///
+/// Ordered by weight: of several, the greatest is the one to report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Exit {
+    /// All is well.
+    Success,
+    /// Some items failed; or the answer is no.
+    Partial,
+    /// The same source is being pushed already.
+    Busy,
+    /// Failed, and may succeed later as it is.
+    Failed,
+    /// Failed, and somebody has to change something first.
+    Instance,
+    /// The command line is wrong.
+    Usage,
+    /// The result could not be written.
+    Unwritten,
+}
+
+impl Exit {
+    /// Returns the number.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Partial => 1,
+            Self::Failed => 2,
+            Self::Instance => 3,
+            Self::Busy => 4,
+            Self::Usage => 64,
+            Self::Unwritten => 74,
+        }
+    }
+
+    /// Returns the exit of one push.
+    pub(super) fn of_push(pushed: &Pushed) -> Self {
+        Self::of_report(&pushed.report)
+    }
+
+    fn of_report(report: &Report) -> Self {
+        match report.outcome {
+            Outcome::Succeeded => Self::Success,
+            Outcome::Partial => Self::Partial,
+            Outcome::Failed => {
+                let ending = report.failures.iter().rev();
+                ending
+                    .filter(|failure| failure.level != Level::Item)
+                    .map(Self::of_failure)
+                    .max()
+                    .unwrap_or(Self::Failed)
+            }
+        }
+    }
+
+    /// A source that failed for good is like a wrong setting: waiting does not help.
+    fn of_failure(failure: &Failure) -> Self {
+        match (failure.level, &*failure.code) {
+            (Level::Instance, _) => Self::Instance,
+            (_, "instance_busy") => Self::Busy,
+            (_, "source_failed") if !failure.retryable => Self::Instance,
+            _ => Self::Failed,
+        }
+    }
+
+    /// Returns the exit of an error that ended a command.
+    pub(super) fn of_error(error: &Error) -> Self {
+        match error {
+            Error::Place(_) | Error::Location(_) => Self::Instance,
+            Error::Remote(RemoteError::Store(StoreError::InUse { .. } | StoreError::Io { .. })) => {
+                Self::Failed
+            }
+            Error::Remote(RemoteError::Store(_)) => Self::Instance,
+            Error::Remote(RemoteError::Failed(failure)) => Self::of_failure(failure),
+            Error::Client(error) => Self::of_failure(&error.failure),
+            Error::Show(_) => Self::Failed,
+            Error::Push(error) => Self::of_failure(&error.failure()),
+            Error::HashObject(_) => Self::Failed,
+            Error::Directory { .. } => Self::Instance,
+            Error::Runtime(_) => Self::Failed,
+            Error::Output(_) => Self::Unwritten,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

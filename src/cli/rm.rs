@@ -1,0 +1,131 @@
+//! The command `dpe rm`.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use crate::error::Error;
+use crate::model::{FileUri, Hash};
+use crate::ops::remote::RemoteClient;
+use crate::ops::remove::{Removed, remove};
+use crate::ops::{list, remote};
+use crate::server::OpenMode;
+use crate::ui::Voice;
+
+use super::context::CommonArgs;
+use super::document_uri::{base_hash, document_uri};
+use super::exit::Exit;
+
+/// Delete documents from a remote
+///
+/// A document that is not there counts as deleted. The source is not touched: what it still has
+/// comes back when it changes.
+#[derive(Debug, clap::Args)]
+pub(super) struct RmArgs {
+    /// The documents, or with -r what their URIs begin with
+    #[arg(required = true, value_name = "URI")]
+    uris: Vec<String>,
+
+    /// Delete every document whose URI begins with one of URI
+    #[arg(short, long, env = "DPE_RECURSIVE")]
+    recursive: bool,
+
+    /// Do not ask before deleting recursively
+    #[arg(short, long, env = "DPE_YES")]
+    yes: bool,
+
+    /// Only if the document has this doc_hash [default: the one it has now]
+    #[arg(long, env = "DPE_BASE", value_name = "HASH", value_parser = base_hash, conflicts_with = "recursive")]
+    base: Option<Hash>,
+
+    /// Show what would be done, and write nothing
+    #[arg(short = 'n', long, env = "DPE_DRY_RUN")]
+    dry_run: bool,
+}
+
+impl RmArgs {
+    /// Runs the command.
+    pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
+        let voice = common.voice();
+        let named = if self.recursive {
+            Vec::new()
+        } else {
+            match self.uris.iter().map(|uri| document_uri(uri)).collect() {
+                Ok(uris) => uris,
+                Err(invalid) => {
+                    voice.warn(&format!("error: {invalid}"));
+                    return Ok(Exit::Usage);
+                }
+            }
+        };
+        let remote = remote::open(&common.remote()?, OpenMode::MustExist).await?;
+        let uris = if self.recursive {
+            let uris = self.below(&remote.client).await?;
+            if !self.dry_run && !self.yes && !confirmed(voice, uris.len()) {
+                return Ok(Exit::Usage);
+            }
+            uris
+        } else {
+            named
+        };
+        let mut exit = Exit::Success;
+        for uri in &uris {
+            exit = exit.max(self.remove(&remote.client, uri, voice).await?);
+        }
+        Ok(exit)
+    }
+
+    /// Returns the documents below the given prefixes, each once.
+    async fn below(&self, client: &RemoteClient) -> Result<Vec<FileUri>, Error> {
+        let mut uris = Vec::new();
+        for prefix in &self.uris {
+            list::list(client, prefix, |uri, _| {
+                uris.extend(FileUri::parse(uri));
+                true
+            })
+            .await?;
+        }
+        uris.sort();
+        uris.dedup();
+        Ok(uris)
+    }
+
+    async fn remove(
+        &self,
+        client: &RemoteClient,
+        uri: &FileUri,
+        voice: Voice,
+    ) -> Result<Exit, Error> {
+        let verb = if self.dry_run {
+            "would delete"
+        } else {
+            "deleted"
+        };
+        match remove(client, uri, self.base, self.dry_run).await? {
+            Removed::Deleted => voice.say(&format!("{verb} {uri}")),
+            Removed::Absent => voice.say(&format!("{uri} is not there")),
+            Removed::Refused => {
+                voice.warn(&format!(
+                    "{uri} has other content than expected; read it again with `dpe show`"
+                ));
+                return Ok(Exit::Partial);
+            }
+        }
+        Ok(Exit::Success)
+    }
+}
+
+/// Asks on a terminal; elsewhere the answer is no.
+fn confirmed(voice: Voice, count: usize) -> bool {
+    if count == 0 {
+        return true;
+    }
+    if !io::stdin().is_terminal() {
+        voice.warn(&format!(
+            "{count} documents would be deleted; give --yes to delete them"
+        ));
+        return false;
+    }
+    voice.ask(&format!("Delete {count} documents? [y/N] "));
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+}

@@ -1,0 +1,65 @@
+//! Why a command cannot go on: transparent over the rooms.
+
+use std::io;
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::cli::hash_object::HashObjectError;
+use crate::config::{LocationError, PlaceError};
+use crate::ops::push::PushError;
+use crate::ops::remote::RemoteError;
+use crate::ops::show::ShowError;
+use crate::runner::ClientError;
+
+/// Any error that ends a command.
+#[derive(Debug, Error, Diagnostic)]
+pub enum Error {
+    /// No place for data or state.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Place(#[from] PlaceError),
+    /// The location of the remote is of no use.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Location(#[from] LocationError),
+    /// The remote cannot be opened.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Remote(#[from] RemoteError),
+    /// The remote did not do what was asked.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Client(#[from] ClientError),
+    /// A document cannot be shown.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Show(#[from] ShowError),
+    /// A push cannot begin.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Push(#[from] PushError),
+    /// Objects cannot be hashed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    HashObject(#[from] HashObjectError),
+    /// `-C` names no directory that can be entered.
+    #[error("cannot enter the directory {}", path.display())]
+    #[diagnostic(code(dpe::directory), help("give an existing directory to -C"))]
+    Directory {
+        /// What was named.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The threads of the program cannot be started.
+    #[error("cannot start the threads of the program")]
+    #[diagnostic(code(dpe::runtime), help("check the limits on processes and memory"))]
+    Runtime(#[source] io::Error),
+    /// The result cannot be written.
+    #[error("cannot write the result")]
+    #[diagnostic(code(dpe::output), help("check where standard output goes"))]
+    Output(#[source] io::Error),
+}

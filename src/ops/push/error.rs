@@ -1,0 +1,156 @@
+//! Why a push cannot begin, or did not end.
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::model::InvalidUri;
+use crate::ops::remote::RemoteError;
+use crate::server::StoreError;
+use crate::state::StateError;
+use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::report::Report;
+
+/// A push that did not come to its end.
+#[derive(Debug, Error, Diagnostic)]
+pub enum PushError {
+    /// What was named is not there.
+    #[error("cannot push {}", path.display())]
+    #[diagnostic(
+        code(dpe::push::source),
+        help("give an existing folder or file; nothing was deleted on the remote")
+    )]
+    Source {
+        /// What was named.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+
+    /// What was named is a device, a socket or a pipe.
+    #[error("{} is neither a folder nor a file", path.display())]
+    #[diagnostic(code(dpe::push::special), help("give a folder or a regular file"))]
+    Special {
+        /// What was named.
+        path: PathBuf,
+    },
+
+    /// What was named belongs to git.
+    #[error("{} is inside git's own folder", path.display())]
+    #[diagnostic(code(dpe::push::git), help("push the work tree instead"))]
+    Git {
+        /// What was named.
+        path: PathBuf,
+    },
+
+    /// The name cannot be handed to the connector.
+    #[error("the path {} is not valid Unicode", path.display())]
+    #[diagnostic(
+        code(dpe::push::not_unicode),
+        help("push the folder that contains it: names inside a folder may be of any bytes")
+    )]
+    NotUnicode {
+        /// What was named.
+        path: PathBuf,
+    },
+
+    /// The prefix is not a URI.
+    #[error("the prefix {prefix:?} is not a URI")]
+    #[diagnostic(code(dpe::push::prefix), help("give something like dpe://docs/"))]
+    Prefix {
+        /// What was given.
+        prefix: String,
+        /// What is wrong with it.
+        #[source]
+        source: InvalidUri,
+    },
+
+    /// The binary has no such connector.
+    #[error("this build of dpe has no connector for folders")]
+    #[diagnostic(
+        code(dpe::push::no_connector),
+        help("use a build with the fs connector")
+    )]
+    NoConnector,
+
+    /// The path of this very program is not known, so that it cannot be started again.
+    #[error("cannot find the program itself to start the connector")]
+    #[diagnostic(
+        code(dpe::push::executable),
+        help("check that the program still exists")
+    )]
+    Executable(#[source] std::io::Error),
+
+    /// The remote cannot be opened.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Remote(#[from] RemoteError),
+
+    /// The state cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    State(#[from] StateError),
+
+    /// Something ended the round.
+    #[error("{} [{}]", failure.message, failure.code)]
+    #[diagnostic(code(dpe::push::round), help("{}", way_out(failure)))]
+    Round {
+        /// As reported.
+        failure: Failure,
+    },
+}
+
+impl PushError {
+    /// Returns the error of a round that failed, from its report.
+    pub(super) fn of_report(report: &Report) -> Option<Self> {
+        let ending = report.failures.iter().rev();
+        let mut ending = ending.filter(|failure| failure.level != Level::Item);
+        ending
+            .next()
+            .cloned()
+            .map(|failure| Self::Round { failure })
+    }
+
+    /// Returns the error as a failure object (connector contract §25).
+    pub fn failure(&self) -> Failure {
+        let runner = FailureSource::Runner;
+        let (level, source, code, retryable) = match self {
+            Self::Round { failure } | Self::Remote(RemoteError::Failed(failure)) => {
+                return failure.clone();
+            }
+            Self::Remote(RemoteError::Store(error)) => {
+                let passing = matches!(error, StoreError::InUse { .. } | StoreError::Io { .. });
+                let level = if passing {
+                    Level::Round
+                } else {
+                    Level::Instance
+                };
+                (level, FailureSource::Remote, "remote_unavailable", passing)
+            }
+            Self::State(StateError::Busy { .. }) => (Level::Round, runner, "instance_busy", true),
+            Self::State(StateError::Overlap { .. }) => {
+                (Level::Instance, runner, "definition_invalid", false)
+            }
+            Self::State(error) => (Level::Round, runner, "state_unavailable", error.retryable()),
+            _ => (Level::Instance, runner, "definition_invalid", false),
+        };
+        Failure::new(level, source, code, self.to_string()).retryable(retryable)
+    }
+}
+
+/// What a person can do about a round that failed.
+fn way_out(failure: &Failure) -> &'static str {
+    match &*failure.code {
+        "mass_delete" => {
+            "nothing was written. If the documents are really to go, push again with \
+             --max-delete N or --max-delete N%"
+        }
+        "source_failed" if !failure.retryable => {
+            "nothing was deleted on the remote; check that the folder is the right one and mounted"
+        }
+        _ if failure.retryable => "push again later; what has landed is kept and not sent twice",
+        _ => "what has landed is kept; run with -v to see more",
+    }
+}

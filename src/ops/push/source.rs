@@ -1,0 +1,282 @@
+//! A folder, or some files of it, as a source of documents.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use dpe_connector::manifest::Manifest;
+use dpe_connector::path;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use crate::json::Writer;
+use crate::model::FileUri;
+
+use super::error::PushError;
+
+/// A folder to push: all of it, or the files that were named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderSource {
+    /// The source, as a person named it.
+    pub name: String,
+    /// Absolute path of the folder, links resolved.
+    pub root: PathBuf,
+    /// The files that were named, relative to the folder.
+    pub only: Option<Vec<String>>,
+    /// URI prefix of the documents; ends with `/`.
+    pub uri_prefix: String,
+}
+
+/// Turns what was named into sources. Files of one folder are one source, which shares its state
+/// with the folder.
+///
+/// # Errors
+///
+/// When something that was named does not exist or is neither a folder nor a file, or the prefix
+/// is not a URI.
+pub(super) fn resolve(
+    named: &[PathBuf],
+    prefix: Option<&str>,
+) -> Result<Vec<FolderSource>, PushError> {
+    let prefix = prefix.map(normal_prefix).transpose()?;
+    let mut sources = Vec::new();
+    let mut files: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for path in named {
+        match kind(path)? {
+            Kind::Folder => sources.push(folder(path, prefix.as_deref())?),
+            Kind::File => {
+                let folder = path.parent().unwrap_or(Path::new(""));
+                files
+                    .entry(folder.to_owned())
+                    .or_default()
+                    .push(path.clone());
+            }
+        }
+    }
+    for (parent, paths) in files {
+        let parent = if parent.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &parent
+        };
+        let names: Vec<String> = paths
+            .iter()
+            .map(|path| file_name(path))
+            .collect::<Result<_, _>>()?;
+        let mut source = folder(parent, prefix.as_deref())?;
+        source.name = match paths.as_slice() {
+            [one] => one.display().to_string(),
+            many => format!("{} files of {}", many.len(), parent.display()),
+        };
+        source.only = Some(names);
+        sources.push(source);
+    }
+    Ok(sources)
+}
+
+enum Kind {
+    Folder,
+    File,
+}
+
+fn kind(path: &Path) -> Result<Kind, PushError> {
+    let metadata = std::fs::metadata(path).map_err(|source| PushError::Source {
+        path: path.to_owned(),
+        source,
+    })?;
+    let inside_git = path
+        .components()
+        .any(|part| part == Component::Normal(OsStr::new(".git")));
+    if inside_git {
+        return Err(PushError::Git {
+            path: path.to_owned(),
+        });
+    }
+    if metadata.is_dir() {
+        Ok(Kind::Folder)
+    } else if metadata.is_file() {
+        Ok(Kind::File)
+    } else {
+        Err(PushError::Special {
+            path: path.to_owned(),
+        })
+    }
+}
+
+fn folder(path: &Path, prefix: Option<&str>) -> Result<FolderSource, PushError> {
+    let root = path.canonicalize().map_err(|source| PushError::Source {
+        path: path.to_owned(),
+        source,
+    })?;
+    if root.to_str().is_none() {
+        return Err(PushError::NotUnicode { path: root });
+    }
+    let uri_prefix = match prefix {
+        Some(prefix) => prefix.to_owned(),
+        None => prefix_of(path, &root),
+    };
+    Ok(FolderSource {
+        name: path.display().to_string(),
+        root,
+        only: None,
+        uri_prefix,
+    })
+}
+
+/// Returns `dpe://NAME/` with the name by which the folder was given, or its own.
+fn prefix_of(given: &Path, root: &Path) -> String {
+    let name = match given.components().next_back() {
+        Some(Component::Normal(name)) => Some(name),
+        _ => root.file_name(),
+    };
+    let name = name.unwrap_or(OsStr::new("root")).as_encoded_bytes();
+    let uri = format!("{}/", path::file_uri("dpe://", name));
+    FileUri::parse(&uri).map_or(uri, |uri| uri.to_string())
+}
+
+/// Returns the prefix as the contract wants it: normalised, and ending where names begin.
+fn normal_prefix(text: &str) -> Result<String, PushError> {
+    let uri = FileUri::parse(text).map_err(|source| PushError::Prefix {
+        prefix: text.to_owned(),
+        source,
+    })?;
+    let mut prefix = uri.to_string();
+    if !prefix.ends_with('/') {
+        prefix.push('/');
+    }
+    Ok(prefix)
+}
+
+fn file_name(path: &Path) -> Result<String, PushError> {
+    path.file_name()
+        .and_then(OsStr::to_str)
+        .map(str::to_owned)
+        .ok_or_else(|| PushError::NotUnicode {
+            path: path.to_owned(),
+        })
+}
+
+impl FolderSource {
+    /// Returns the configuration of the connector.
+    pub fn config(&self) -> Box<RawValue> {
+        let mut json = Writer::new();
+        json.begin_object();
+        json.name("root").string(&self.root.to_string_lossy());
+        if let Some(only) = &self.only {
+            json.name("only").begin_array();
+            for name in only {
+                json.string(name);
+            }
+            json.end_array();
+        }
+        json.end_object();
+        RawValue::from_string(json.into_string()).expect("the writer writes JSON")
+    }
+
+    /// Returns the id of the instance: the same folder, prefix and remote are the same instance.
+    pub fn instance_id(&self, remote_url: &str) -> String {
+        let identity = digest(&[&self.root.to_string_lossy(), &self.uri_prefix, remote_url]);
+        format!("push-{}", &identity[..32])
+    }
+
+    /// Returns the content identity (connector contract §8.3). Files that were named are part of
+    /// the folder's identity, not another one.
+    pub fn fingerprint(&self, remote_url: &str, plugin: &Manifest) -> String {
+        let whole = Self {
+            only: None,
+            ..self.clone()
+        };
+        digest(&[
+            remote_url,
+            &self.uri_prefix,
+            whole.config().get(),
+            &plugin.name,
+            &plugin.version,
+        ])
+    }
+}
+
+/// Hashes parts so that no two lists of parts run together.
+fn digest(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{FolderSource, PushError, normal_prefix, prefix_of, resolve};
+
+    fn place() -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("docs")).unwrap();
+        for name in ["docs/a.md", "docs/b.md"] {
+            fs::write(place.path().join(name), "x").unwrap();
+        }
+        place
+    }
+
+    #[test]
+    fn a_folder_gives_its_name_to_its_documents() {
+        let root = Path::new("/home/u/My Docs");
+        assert_eq!(prefix_of(Path::new("My Docs"), root), "dpe://my%20docs/");
+        assert_eq!(prefix_of(Path::new("."), root), "dpe://my%20docs/");
+        assert_eq!(prefix_of(Path::new("/"), Path::new("/")), "dpe://root/");
+    }
+
+    #[test]
+    fn a_prefix_is_normalised_and_ends_with_a_slash() {
+        assert_eq!(normal_prefix("DPE://Docs").unwrap(), "dpe://docs/");
+        assert_eq!(normal_prefix("wiki:eng/").unwrap(), "wiki:eng/");
+        assert!(matches!(
+            normal_prefix("docs"),
+            Err(PushError::Prefix { .. })
+        ));
+    }
+
+    #[test]
+    fn named_files_of_one_folder_are_one_source_and_share_its_state() {
+        let place = place();
+        let docs = place.path().join("docs");
+        let whole = resolve(std::slice::from_ref(&docs), None).unwrap().remove(0);
+        let some = resolve(&[docs.join("a.md"), docs.join("b.md")], None).unwrap();
+        assert_eq!(some.len(), 1);
+        assert_eq!(
+            some[0].only,
+            Some(vec!["a.md".to_owned(), "b.md".to_owned()])
+        );
+        assert_eq!(some[0].uri_prefix, whole.uri_prefix);
+        assert_eq!(some[0].instance_id("r"), whole.instance_id("r"));
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused() {
+        let missing = resolve(&["/no/such/place".into()], None);
+        assert!(matches!(missing, Err(PushError::Source { .. })));
+    }
+
+    #[test]
+    fn the_instance_depends_on_folder_prefix_and_remote() {
+        let place = place();
+        let source = resolve(&[place.path().join("docs")], None)
+            .unwrap()
+            .remove(0);
+        let other = FolderSource {
+            uri_prefix: "dpe://other/".into(),
+            ..source.clone()
+        };
+        assert_ne!(source.instance_id("r"), other.instance_id("r"));
+        assert_ne!(source.instance_id("r"), source.instance_id("s"));
+        assert_eq!(source.instance_id("r"), source.instance_id("r"));
+    }
+}

@@ -1,0 +1,94 @@
+//! Tells a person what happens to documents while it happens.
+
+use crate::sync::event::{Event, Landed, Observer};
+use crate::sync::failure::{Failure, Level, Subject};
+
+use super::Voice;
+use super::text::printable;
+
+/// Lists what happens during rounds on stderr.
+#[derive(Clone, Copy, Debug)]
+pub struct Listing {
+    voice: Voice,
+    /// Whether every change is listed, and not only what goes wrong.
+    changes: bool,
+}
+
+impl Listing {
+    /// Returns a listing; a dry run lists changes however little is to be said.
+    pub fn new(voice: Voice, dry_run: bool) -> Self {
+        Self {
+            voice,
+            changes: voice.verbose > 0 || (dry_run && !voice.quiet),
+        }
+    }
+}
+
+impl Observer for Listing {
+    fn event(&self, event: Event<'_>) {
+        match event {
+            Event::Landed(landed) if self.changes => self.voice.warn(&line(landed)),
+            Event::Landed(_) => {}
+            Event::Failed(failure) => self.voice.warn(&failure_line(failure)),
+            Event::Warning(text) => self.voice.warn(&format!("warning: {}", printable(text))),
+            Event::PluginStderr(text) => self.voice.say(&printable(text)),
+            Event::Skipped { uris, cause } => {
+                let names: Vec<&str> = uris.iter().map(|uri| uri.as_str()).collect();
+                self.voice.warn(&format!(
+                    "skipped: {}: the move {cause} did not succeed",
+                    names.join(", ")
+                ));
+            }
+        }
+    }
+}
+
+fn line(landed: Landed<'_>) -> String {
+    match landed {
+        Landed::Created(uri) => format!("created  {uri}"),
+        Landed::Updated(uri) => format!("updated  {uri}"),
+        Landed::Deleted(uri) => format!("deleted  {uri}"),
+        Landed::Moved { from, to } => format!("moved    {from} -> {to}"),
+    }
+}
+
+/// Returns one line about a failure: what, why, and the code to look up.
+fn failure_line(failure: &Failure) -> String {
+    let about = match &failure.subject {
+        Subject::Unknown => String::new(),
+        Subject::Document(uri) => format!("{}: ", printable(uri)),
+        Subject::Move { from_uri, to_uri } => {
+            format!("{} -> {}: ", printable(from_uri), printable(to_uri))
+        }
+    };
+    let word = if failure.level == Level::Item {
+        "failed"
+    } else {
+        "error"
+    };
+    format!(
+        "{word}: {about}{} [{}]",
+        printable(&failure.message),
+        printable(&failure.code)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failure_line;
+    use crate::sync::failure::{Failure, FailureSource, Subject};
+
+    #[test]
+    fn a_failure_names_the_document_the_reason_and_the_code() {
+        let failure = Failure::item(
+            FailureSource::Plugin,
+            "content_invalid",
+            "not valid UTF-8 at byte 5",
+            Subject::Document("dpe://docs/a.md".into()),
+        );
+        assert_eq!(
+            failure_line(&failure),
+            "failed: dpe://docs/a.md: not valid UTF-8 at byte 5 [content_invalid]"
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! Foreign text made safe to print.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Returns `text` with control characters written as escapes, so that a name or a message of a
+/// source can neither move the cursor nor forge a line.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(must_be_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if must_be_escaped(character) {
+            // Writing to a string cannot fail.
+            let _ = write!(safe, "{}", character.escape_default());
+        } else {
+            safe.push(character);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// Control characters, and the marks that turn the direction of text around.
+fn must_be_escaped(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns a number of bytes as people read it.
+pub(super) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, printable};
+
+    #[test]
+    fn escapes_cannot_reach_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\nc"), r"a\u{1b}[2Jb\nc");
+        assert_eq!(printable("caf\u{e9} \u{202e}x"), "caf\u{e9} \\u{202e}x");
+        assert_eq!(printable("plain"), "plain");
+    }
+
+    #[test]
+    fn sizes_are_given_in_the_unit_that_fits() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(5 << 30), "5.0 GiB");
+    }
+}
