@@ -7,4 +7,5 @@
 )]
 
 mod hash_contract;
+mod house;
 mod server;

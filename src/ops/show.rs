@@ -36,7 +36,7 @@ pub enum ShowError {
         uri: FileUri,
         /// What the database said.
         #[source]
-        source: rusqlite::Error,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 

@@ -43,11 +43,18 @@ impl fmt::Display for Summary<'_> {
         write!(
             f,
             "{verb} {}: {created} created, {updated} updated, {moved} moved, {deleted} deleted, \
-             {unchanged} unchanged, {failed} failed ({} in {} requests, {:.1} s)",
+             {unchanged} unchanged, {failed} failed ({} in {}, {:.1} s)",
             text::printable(self.source),
             text::bytes(self.traffic.bytes),
-            self.traffic.requests,
+            requests(self.traffic.requests),
             self.elapsed.as_secs_f64(),
         )
+    }
+}
+
+fn requests(count: u64) -> String {
+    match count {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
     }
 }

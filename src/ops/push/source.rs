@@ -130,7 +130,9 @@ fn prefix_of(given: &Path, root: &Path) -> String {
         _ => root.file_name(),
     };
     let name = name.unwrap_or(OsStr::new("root")).as_encoded_bytes();
-    let uri = format!("{}/", path::file_uri("dpe://", name));
+    // Below a prefix without an authority a name is encoded as the segment it is.
+    let segment = path::file_uri("dpe:", name);
+    let uri = format!("dpe://{}/", segment.trim_start_matches("dpe:"));
     FileUri::parse(&uri).map_or(uri, |uri| uri.to_string())
 }
 
@@ -248,7 +250,9 @@ mod tests {
     fn named_files_of_one_folder_are_one_source_and_share_its_state() {
         let place = place();
         let docs = place.path().join("docs");
-        let whole = resolve(std::slice::from_ref(&docs), None).unwrap().remove(0);
+        let whole = resolve(std::slice::from_ref(&docs), None)
+            .unwrap()
+            .remove(0);
         let some = resolve(&[docs.join("a.md"), docs.join("b.md")], None).unwrap();
         assert_eq!(some.len(), 1);
         assert_eq!(

@@ -1,0 +1,3 @@
+//! Rules of the house that a program can check.
+
+mod layers;
