@@ -20,6 +20,8 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts, create_element};
 use html5ever::{Attribute, LocalName, Namespace, QualName, local_name, ns};
 
+use super::tags;
+
 /// Open tags beyond this depth are not opened; their text stays, in its place.
 const MAX_DEPTH: u32 = 256;
 
@@ -71,18 +73,19 @@ pub(super) enum Step {
     Leave(Id),
 }
 
-/// The tree would be far larger than the text it comes from.
+/// The text is built to be parsed at great cost: its tree would be far larger than itself, or a tag
+/// has attributes beyond any use.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Outgrown;
+pub(super) struct Excessive;
 
 impl Dom {
     /// Parses a whole document.
-    pub(super) fn of_document(text: &str) -> Result<Self, Outgrown> {
+    pub(super) fn of_document(text: &str) -> Result<Self, Excessive> {
         parse(text, TreeBuilder::new(Sink::new(text), OPTIONS))
     }
 
     /// Parses what may stand inside a `body`.
-    pub(super) fn of_fragment(text: &str) -> Result<Self, Outgrown> {
+    pub(super) fn of_fragment(text: &str) -> Result<Self, Excessive> {
         let sink = Sink::new(text);
         let name = QualName::new(None, ns!(html), local_name!("body"));
         let context = create_element(&sink, name, Vec::new());
@@ -187,7 +190,10 @@ const OPTIONS: TreeBuilderOpts = TreeBuilderOpts {
     quirks_mode: QuirksMode::NoQuirks,
 };
 
-fn parse(text: &str, builder: TreeBuilder<Id, Sink>) -> Result<Dom, Outgrown> {
+fn parse(text: &str, builder: TreeBuilder<Id, Sink>) -> Result<Dom, Excessive> {
+    if tags::have_absurd_attributes(text) {
+        return Err(Excessive);
+    }
     let tokenizer = Tokenizer::new(Guard { builder }, TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(StrTendril::from(text));
@@ -196,7 +202,7 @@ fn parse(text: &str, builder: TreeBuilder<Id, Sink>) -> Result<Dom, Outgrown> {
     tokenizer.end();
     let sink = tokenizer.sink.builder.sink;
     if sink.is_outgrown() {
-        return Err(Outgrown);
+        return Err(Excessive);
     }
     Ok(Dom {
         nodes: sink.nodes.into_inner(),
@@ -480,7 +486,7 @@ static NO_NAME: QualName = QualName {
 
 #[cfg(test)]
 mod tests {
-    use super::{Data, Dom, Outgrown, Step};
+    use super::{Data, Dom, Excessive, Step};
 
     fn outline(dom: &Dom) -> String {
         let mut outline = String::new();
@@ -537,6 +543,6 @@ mod tests {
             text.push_str(&format!("<b a={attribute}>"));
         }
         text.push_str(&"</p><p>x".repeat(10_000));
-        assert!(matches!(Dom::of_document(&text), Err(Outgrown)));
+        assert!(matches!(Dom::of_document(&text), Err(Excessive)));
     }
 }

@@ -7,6 +7,7 @@ mod charset;
 mod dom;
 mod read;
 mod table;
+mod tags;
 
 use dpe_connector::content::DocumentHead;
 
@@ -16,7 +17,7 @@ use crate::formats::head;
 use crate::inline::Picture;
 use crate::{ExtractError, Extraction};
 
-use dom::{Data, Dom, Id, Outgrown, Step};
+use dom::{Data, Dom, Excessive, Id, Step};
 
 /// Reads a page. The title is that of its `<title>`; author, description, keywords and language are
 /// metadata where the page declares them.
@@ -26,8 +27,10 @@ use dom::{Data, Dom, Id, Outgrown, Step};
 /// `Invalid` if the text is not in the encoding it declares, or makes a tree out of proportion.
 pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
     let text = charset::text(bytes)?;
-    let dom = Dom::of_document(&text).map_err(|Outgrown| {
-        ExtractError::invalid("the markup repeats itself into a tree far larger than its text")
+    let dom = Dom::of_document(&text).map_err(|Excessive| {
+        ExtractError::invalid(
+            "the markup is out of proportion: too many nodes for its text, or attributes for a tag",
+        )
     })?;
     let mut head = head(format);
     declare(&dom, &mut head);
@@ -41,7 +44,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
 pub(super) fn fragment(html: &str, flow: &mut Flow) -> bool {
     match Dom::of_fragment(html) {
         Ok(dom) => read::blocks(&dom, flow),
-        Err(Outgrown) => return false,
+        Err(Excessive) => return false,
     }
     true
 }
