@@ -4,7 +4,6 @@
 //! `find DIR -type f -print0 | xargs -0 cargo run -p dpe-extract --example show -- --check`
 
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use dpe_extract::{ExtractError, Extraction, Input, extract};
@@ -20,7 +19,7 @@ fn main() -> io::Result<()> {
     for path in &paths {
         let path = Path::new(path);
         let bytes = std::fs::read(path)?;
-        let name = path.file_name().unwrap_or_default().as_bytes();
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
         match extract(&Input {
             name,
             bytes: &bytes,

@@ -1,0 +1,82 @@
+//! The cases under `tests/cases`: files and the documents they have to give.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dpe_extract::{ExtractError, Extraction, Input, extract};
+use serde_json::{Value, json};
+
+#[test]
+fn every_case_gives_the_document_written_beside_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for expected_path in expectations(&root) {
+        count += 1;
+        let path = expected_path.with_extension("");
+        let expected: Value = serde_json::from_slice(&fs::read(&expected_path).unwrap())
+            .unwrap_or_else(|error| panic!("{}: {error}", expected_path.display()));
+        let found = found(&path, &expected);
+        if found != expected {
+            failures.push(format!(
+                "{}\n  expected {expected}\n  found    {found}",
+                path.display()
+            ));
+        }
+    }
+    assert!(count >= 50, "only {count} cases were found");
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Returns the case's outcome, in the words of its expectation.
+fn found(path: &Path, expected: &Value) -> Value {
+    let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let name = path.file_name().unwrap().as_encoded_bytes();
+    match extract(&Input {
+        name,
+        bytes: &bytes,
+    }) {
+        Ok(extraction) => document(&extraction),
+        Err(ExtractError::Unsupported) => json!({"unsupported": true}),
+        Err(ExtractError::Invalid { message }) => {
+            let part = expected["invalid"].as_str();
+            let part = part.filter(|part| message.contains(part));
+            json!({"invalid": part.unwrap_or(&message)})
+        }
+    }
+}
+
+fn document(extraction: &Extraction) -> Value {
+    let mut document = serde_json::to_value(&extraction.head).unwrap();
+    assert!(extraction.pages.len() <= 1);
+    let elements = extraction.pages.iter().flat_map(|page| {
+        assert!(!page.elements.is_empty(), "a page is there for something");
+        assert!(page.title.is_none() && page.page_metadata.is_empty());
+        &page.elements
+    });
+    document["elements"] = elements
+        .map(|element| serde_json::to_value(element).unwrap())
+        .collect();
+    document
+}
+
+fn expectations(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(expectations(&path));
+        } else if path.extension().is_some_and(|end| end == "json")
+            && path.with_extension("").exists()
+        {
+            found.push(path);
+        }
+    }
+    found
+}

@@ -1,0 +1,3 @@
+// A comment
+fn main() {}
+
