@@ -54,7 +54,7 @@ pub async fn show(remote: &OpenRemote, uri: &FileUri) -> Result<Option<Shown>, S
         .elements(uri)
         .map_err(|source| ShowError::Store {
             uri: uri.clone(),
-            source,
+            source: source.into(),
         })?;
     Ok(Some(Shown {
         skeleton,
