@@ -96,6 +96,7 @@ pub fn write_without_nulls(
 }
 
 /// Writes a string of a text in canonical form.
+#[inline]
 pub fn write_string_value(string: Value<'_>, sink: &mut (impl Sink + ?Sized)) {
     if string.spelling() == Spelling::Other {
         if let Some(text) = string.as_str() {

@@ -91,7 +91,7 @@ impl<'t> Number<'t> {
                 if value.is_infinite() {
                     return Err(self.refused(NumberReason::Overflow));
                 }
-                Ok(then(&ecmascript(value)))
+                Ok(then(ecmascript(value).as_str()))
             }
         }
     }
@@ -104,42 +104,105 @@ impl<'t> Number<'t> {
     }
 }
 
-/// Returns a finite double as ECMAScript `Number::toString` writes it.
-fn ecmascript(value: f64) -> String {
+/// Spells a finite double as ECMAScript `Number::toString` does.
+fn ecmascript(value: f64) -> Spelled {
+    let mut out = Spelled::default();
     if value == 0.0 {
-        return "0".to_owned();
+        out.push(b"0");
+        return out;
+    }
+    if value < 0.0 {
+        out.push(b"-");
     }
     let mut buffer = ryu::Buffer::new();
-    let (digits, point) = shortest_digits(buffer.format_finite(value.abs()));
-    let sign = if value < 0.0 { "-" } else { "" };
+    let (digits, n) = shortest_digits(buffer.format_finite(value.abs()));
+    let digits = digits.as_bytes();
     let count = digits.len() as i32;
-    let zeros = |n: i32| "0".repeat(n as usize);
-    match point {
-        n if count <= n && n <= 21 => format!("{sign}{digits}{}", zeros(n - count)),
-        n @ 1..=21 => {
-            let (whole, fraction) = digits.split_at(n as usize);
-            format!("{sign}{whole}.{fraction}")
+    match n {
+        _ if count <= n && n <= 21 => {
+            out.push(digits);
+            out.push_zeros(n - count);
         }
-        n @ -5..=0 => format!("{sign}0.{}{digits}", zeros(-n)),
-        n => {
-            let (first, rest) = digits.split_at(1);
-            let point = if rest.is_empty() { "" } else { "." };
-            format!("{sign}{first}{point}{rest}e{:+}", n - 1)
+        1..=21 => {
+            let (whole, fraction) = digits.split_at(n as usize);
+            out.push(whole);
+            out.push(b".");
+            out.push(fraction);
+        }
+        -5..=0 => {
+            out.push(b"0.");
+            out.push_zeros(-n);
+            out.push(digits);
+        }
+        _ => {
+            out.push(&digits[..1]);
+            if count > 1 {
+                out.push(b".");
+                out.push(&digits[1..]);
+            }
+            out.push_exponent(n - 1);
         }
     }
+    out
 }
 
 /// Takes a positive number as `ryu` spells it apart into digits `d1…dk` without leading or
 /// trailing zeros and `n` with value 0.d1…dk × 10^n.
-fn shortest_digits(spelled: &str) -> (String, i32) {
+fn shortest_digits(spelled: &str) -> (Spelled, i32) {
     let (mantissa, exponent) = spelled.split_once('e').unwrap_or((spelled, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let exponent: i32 = exponent.parse().expect("ryu writes decimal exponents");
-    let all = format!("{whole}{fraction}");
-    let significant = all.trim_start_matches('0');
-    let leading_zeros = all.len() - significant.len();
-    let point = whole.len() as i32 - leading_zeros as i32 + exponent;
-    (significant.trim_end_matches('0').to_owned(), point)
+    let mut digits = Spelled::default();
+    digits.push(whole.trim_start_matches('0').as_bytes());
+    let mut point = digits.length as i32 + exponent;
+    if digits.length == 0 {
+        let significant = fraction.trim_start_matches('0');
+        point -= (fraction.len() - significant.len()) as i32;
+        digits.push(significant.as_bytes());
+    } else {
+        digits.push(fraction.as_bytes());
+    }
+    while digits.as_bytes().last() == Some(&b'0') {
+        digits.length -= 1;
+    }
+    (digits, point)
+}
+
+/// The characters of one number. The longest are like `-0.00000123456789012345678`, 25 of them.
+#[derive(Default)]
+struct Spelled {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl Spelled {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    fn push_zeros(&mut self, count: i32) {
+        (0..count).for_each(|_| self.push(b"0"));
+    }
+
+    /// Writes `e`, a sign and up to three digits.
+    fn push_exponent(&mut self, exponent: i32) {
+        self.push(if exponent < 0 { b"e-" } else { b"e+" });
+        let size = exponent.unsigned_abs();
+        for (unit, least) in [(100, 100), (10, 10), (1, 0)] {
+            if size >= least {
+                self.push(&[b'0' + (size / unit % 10) as u8]);
+            }
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(self.as_bytes()).expect("only ASCII is written")
+    }
 }
 
 #[cfg(test)]
@@ -164,7 +227,7 @@ mod tests {
             ("-1500.0", "-1500"),
             ("1.7976931348623157e308", "1.7976931348623157e+308"),
         ] {
-            assert_eq!(ecmascript(value.parse().unwrap()), expected);
+            assert_eq!(ecmascript(value.parse().unwrap()).as_str(), expected);
         }
     }
 }

@@ -19,16 +19,18 @@ pub(super) enum Spelling {
 }
 
 /// Returns the first quote, backslash or control character at or after `at`, or the length.
-pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    const WORDS_BEFORE_BLOCKS: usize = 4;
-    for _ in 0..WORDS_BEFORE_BLOCKS {
-        match word_at(bytes, at) {
-            Some(0) => at += 8,
-            Some(hits) => return at + first_hit(hits),
-            None => return tail_special(bytes, at),
-        }
+#[inline]
+pub(super) fn next_special(bytes: &[u8], at: usize) -> usize {
+    // Names and short values end within a word or two.
+    match word_at(bytes, at) {
+        Some(0) => next_special_in_long(bytes, at + 8),
+        Some(hits) => at + first_hit(hits),
+        None => tail_special(bytes, at),
     }
-    at = skip_plain_blocks(bytes, at);
+}
+
+fn next_special_in_long(bytes: &[u8], at: usize) -> usize {
+    let mut at = skip_plain_blocks(bytes, at);
     loop {
         match word_at(bytes, at) {
             Some(0) => at += 8,
@@ -41,12 +43,12 @@ pub(super) fn next_special(bytes: &[u8], mut at: usize) -> usize {
 /// Skips blocks that contain nothing special. The fold has no early exit on purpose: without one
 /// the compiler turns it into vector instructions.
 fn skip_plain_blocks(bytes: &[u8], mut at: usize) -> usize {
-    const BLOCK: usize = 64;
+    const BLOCK: usize = 32;
     for block in bytes[at..].chunks_exact(BLOCK) {
         let special = block
             .iter()
-            .fold(false, |found, &byte| found | is_special(byte));
-        if special {
+            .fold(0, |found, &byte| found | u8::from(is_special(byte)));
+        if special != 0 {
             break;
         }
         at += BLOCK;
@@ -63,7 +65,7 @@ fn tail_special(bytes: &[u8], at: usize) -> usize {
 }
 
 fn is_special(byte: u8) -> bool {
-    byte == b'"' || byte == b'\\' || byte < 0x20
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
 }
 
 /// Marks the special bytes of the word at `at` in their top bits. Bytes above the first marked one
@@ -123,11 +125,17 @@ fn hex_unit(bytes: &[u8], at: usize) -> Option<u32> {
 }
 
 /// Returns the value of a string from its source, quotes included, which the parser has accepted.
+#[inline]
 pub(super) fn value_of(source: &str, spelling: Spelling) -> Cow<'_, str> {
     let inside = &source[1..source.len() - 1];
     if spelling == Spelling::Plain {
-        return Cow::Borrowed(inside);
+        Cow::Borrowed(inside)
+    } else {
+        Cow::Owned(unescaped(inside))
     }
+}
+
+fn unescaped(inside: &str) -> String {
     let mut value = String::with_capacity(inside.len());
     let mut rest = inside;
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
@@ -137,7 +145,7 @@ pub(super) fn value_of(source: &str, spelling: Spelling) -> Cow<'_, str> {
         rest = &rest[at + length..];
     }
     value.push_str(rest);
-    Cow::Owned(value)
+    value
 }
 
 /// Decodes one accepted escape; returns the character and the length of its spelling.

@@ -69,10 +69,8 @@ impl<'a> Text<'a> {
     /// Returns the value the text consists of.
     pub fn root(&self) -> Value<'_> {
         Value {
-            source: &self.source,
-            nodes: &self.tape.nodes,
+            text: self,
             index: 0,
-            depth: self.tape.depth,
         }
     }
 
@@ -97,14 +95,13 @@ pub enum Kind {
 /// A handle to one value of a [`Text`].
 #[derive(Clone, Copy)]
 pub struct Value<'t> {
-    source: &'t str,
-    nodes: &'t [Node],
+    text: &'t Text<'t>,
     index: u32,
-    depth: u8,
 }
 
 impl<'t> Value<'t> {
     /// Returns what this value is.
+    #[inline]
     pub fn kind(self) -> Kind {
         match self.first_byte() {
             b'{' => Kind::Object,
@@ -117,16 +114,19 @@ impl<'t> Value<'t> {
     }
 
     /// Returns true for `null`.
+    #[inline]
     pub fn is_null(self) -> bool {
         self.first_byte() == b'n'
     }
 
     /// Returns true for an object.
+    #[inline]
     pub fn is_object(self) -> bool {
         self.first_byte() == b'{'
     }
 
     /// Returns true for a string.
+    #[inline]
     pub fn is_string(self) -> bool {
         self.first_byte() == b'"'
     }
@@ -141,6 +141,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns the value of a string, borrowed unless it was spelled with escapes.
+    #[inline]
     pub fn as_str(self) -> Option<Cow<'t, str>> {
         self.is_string()
             .then(|| string::value_of(self.raw(), self.spelling()))
@@ -176,9 +177,10 @@ impl<'t> Value<'t> {
     }
 
     /// Returns the exact source text of this value.
+    #[inline]
     pub fn raw(self) -> &'t str {
         let node = self.node();
-        &self.source[node.start as usize..node.end as usize]
+        &self.text.source[node.start as usize..node.end as usize]
     }
 
     /// Returns where this value begins in its text, in bytes.
@@ -190,7 +192,7 @@ impl<'t> Value<'t> {
     /// where a scalar has depth 0 and a container one more than its deepest child. It costs
     /// nothing, and for most texts it answers every question about depth.
     pub fn depth_bound(self) -> usize {
-        usize::from(self.depth)
+        usize::from(self.text.tape.depth)
     }
 
     /// Returns the RFC 6901 pointer from this value to the value that begins at byte `offset`.
@@ -211,6 +213,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns how a string is spelled; meaningless for other kinds.
+    #[inline]
     pub(super) fn spelling(self) -> Spelling {
         match self.node().link {
             0 => Spelling::Plain,
@@ -229,11 +232,13 @@ impl<'t> Value<'t> {
         self.index
     }
 
+    #[inline]
     pub(super) fn at(self, index: u32) -> Self {
         Self { index, ..self }
     }
 
     /// Returns the handle after this whole value.
+    #[inline]
     pub(super) fn after(self) -> Self {
         match self.first_byte() {
             b'{' | b'[' => self.at(self.node().link),
@@ -241,16 +246,19 @@ impl<'t> Value<'t> {
         }
     }
 
+    #[inline]
     fn inside(self) -> Self {
         self.at(self.index + 1)
     }
 
+    #[inline]
     fn first_byte(self) -> u8 {
-        self.source.as_bytes()[self.node().start as usize]
+        self.text.source.as_bytes()[self.node().start as usize]
     }
 
+    #[inline]
     fn node(self) -> Node {
-        self.nodes[self.index as usize]
+        self.text.tape.nodes[self.index as usize]
     }
 }
 
@@ -270,6 +278,7 @@ pub struct Items<'t> {
 impl<'t> Iterator for Items<'t> {
     type Item = Value<'t>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.next.index == self.end {
             return None;
@@ -293,6 +302,7 @@ impl<'t> Members<'t> {
         MemberHandles(self)
     }
 
+    #[inline]
     fn advance(&mut self) -> Option<(Value<'t>, Value<'t>)> {
         if self.next.index == self.end {
             return None;
@@ -307,6 +317,7 @@ impl<'t> Members<'t> {
 impl<'t> Iterator for Members<'t> {
     type Item = (Cow<'t, str>, Value<'t>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = self.advance()?;
         Some((string::value_of(name.raw(), name.spelling()), value))
@@ -320,6 +331,7 @@ pub struct MemberHandles<'t>(Members<'t>);
 impl<'t> Iterator for MemberHandles<'t> {
     type Item = (Value<'t>, Value<'t>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.0.advance()
     }

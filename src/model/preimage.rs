@@ -13,8 +13,8 @@ const BUFFER: usize = 4096;
 /// From this length on a piece is not copied into the buffer.
 const DIRECT: usize = 1024;
 
-#[derive(Debug)]
 /// A sink whose result is the hash of what was put into it (hash contract §2).
+#[derive(Debug)]
 pub(super) struct Preimage {
     contract: Contract,
     digest: Sha256,
@@ -49,6 +49,15 @@ impl Preimage {
         Hash::new(self.contract, digest.into())
     }
 
+    fn put_past_buffer(&mut self, bytes: &[u8]) {
+        self.flush();
+        if bytes.len() >= DIRECT {
+            self.digest.update(bytes);
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+    }
+
     fn flush(&mut self) {
         self.digest.update(&self.buffer);
         self.buffer.clear();
@@ -57,13 +66,12 @@ impl Preimage {
 }
 
 impl Sink for Preimage {
+    #[inline]
     fn put(&mut self, bytes: &[u8]) {
         if self.buffer.len() + bytes.len() > BUFFER || bytes.len() >= DIRECT {
-            self.flush();
-            if bytes.len() >= DIRECT {
-                return self.digest.update(bytes);
-            }
+            self.put_past_buffer(bytes);
+        } else {
+            self.buffer.extend_from_slice(bytes);
         }
-        self.buffer.extend_from_slice(bytes);
     }
 }
