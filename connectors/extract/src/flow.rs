@@ -14,6 +14,9 @@ use crate::inline::{Flat, Picture};
 /// A longer heading is a paragraph gone astray, not a title; it stays an element.
 const TITLE_BYTES: usize = 16 * 1024;
 
+/// A longer label names no footnote anybody would look for, and would be repeated on each of its blocks.
+const LABEL_BYTES: usize = 128;
+
 /// Something that holds blocks.
 #[derive(Clone, Debug)]
 pub(crate) enum Container {
@@ -226,8 +229,13 @@ impl Flow {
                         note(metadata, "alert", (*alert).into());
                     }
                 }
-                Container::Footnote { label } => note(metadata, "footnote", label.as_str().into()),
-                Container::List { .. } | Container::Item | Container::Region(_) => {}
+                Container::Footnote { label } if label.len() <= LABEL_BYTES => {
+                    note(metadata, "footnote", label.as_str().into())
+                }
+                Container::Footnote { .. }
+                | Container::List { .. }
+                | Container::Item
+                | Container::Region(_) => {}
             }
         }
     }
@@ -252,6 +260,9 @@ fn note(metadata: &mut Metadata, name: &str, value: Value) {
 
 /// Returns a heading as a title: one line, and not of absurd length.
 pub(crate) fn title(text: &str) -> Option<String> {
+    if text.len() > 2 * TITLE_BYTES {
+        return None;
+    }
     let words: Vec<_> = text.split_whitespace().collect();
     let title = words.join(" ");
     (!title.is_empty() && title.len() <= TITLE_BYTES).then_some(title)

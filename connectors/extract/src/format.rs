@@ -14,6 +14,7 @@ pub const HEAD_BYTES: usize = 8192;
 pub struct Format {
     file_type: &'static str,
     reader: Reader,
+    is_guess: bool,
 }
 
 /// The ways to read. One per file under `formats/`.
@@ -41,6 +42,26 @@ impl Format {
     pub(crate) fn reader(&self) -> Reader {
         self.reader
     }
+
+    /// Whether only the beginning of the file spoke for the format, and not its name.
+    pub(crate) fn is_guess(&self) -> bool {
+        self.is_guess
+    }
+
+    const fn named(file_type: &'static str, reader: Reader) -> Self {
+        Self {
+            file_type,
+            reader,
+            is_guess: false,
+        }
+    }
+
+    const fn guessed(self) -> Self {
+        Self {
+            is_guess: true,
+            ..self
+        }
+    }
 }
 
 /// One row of the table: a format and the extensions that mean it.
@@ -51,7 +72,7 @@ struct Row {
 
 const fn row(file_type: &'static str, reader: Reader, extensions: &'static [&'static str]) -> Row {
     Row {
-        format: Format { file_type, reader },
+        format: Format::named(file_type, reader),
         extensions,
     }
 }
@@ -173,25 +194,21 @@ fn image(head: &[u8]) -> Option<Format> {
 
 fn by_content(name: &[u8], head: &[u8]) -> Option<Format> {
     if let Some(language) = sniff::interpreter(head).and_then(languages::by_interpreter) {
-        return Some(source(language));
+        return Some(source(language).guessed());
     }
     if let Some(image) = image(head) {
         return Some(image);
     }
-    let is_named_text = TEXT_NAMES.iter().any(|text| text.as_bytes() == name);
-    (is_named_text || sniff::is_text(head)).then_some(PLAIN)
+    if TEXT_NAMES.iter().any(|text| text.as_bytes() == name) {
+        return Some(PLAIN);
+    }
+    sniff::is_text(head).then_some(PLAIN.guessed())
 }
 
-const PLAIN: Format = Format {
-    file_type: "txt",
-    reader: Reader::Plain,
-};
+const PLAIN: Format = Format::named("txt", Reader::Plain);
 
 fn source(language: &'static str) -> Format {
-    Format {
-        file_type: language,
-        reader: Reader::Source,
-    }
+    Format::named(language, Reader::Source)
 }
 
 /// Returns what follows the last dot; a name that is nothing but a dot and a word has none.

@@ -39,9 +39,18 @@ pub(crate) struct Inline {
     text: String,
     links: Vec<Link>,
     pictures: Vec<Picture>,
-    open_links: Vec<(usize, String)>,
+    open_link: Option<OpenLink>,
     open_pictures: Vec<(usize, Picture)>,
     has_words: bool,
+}
+
+/// A link whose words have begun. Links do not nest: texts made of many links inside each other would
+/// otherwise be written once per link.
+#[derive(Debug)]
+struct OpenLink {
+    start: usize,
+    url: String,
+    has_picture: bool,
 }
 
 /// What an [`Inline`] came to.
@@ -100,45 +109,51 @@ impl Inline {
     /// Drops white space with which nothing has been written yet.
     pub(crate) fn forget_space(&mut self) {
         self.text.clear();
-        for (start, _) in &mut self.open_links {
-            *start = 0;
+        if let Some(link) = &mut self.open_link {
+            link.start = 0;
         }
     }
 
-    /// Begins the words of a link.
+    /// Begins the words of a link; one that is open ends here, as in HTML.
     pub(crate) fn open_link(&mut self, url: &str) {
-        self.open_links.push((self.text.len(), url.to_owned()));
-    }
-
-    /// Ends the words of the link begun last.
-    pub(crate) fn close_link(&mut self) {
-        let Some((start, url)) = self.open_links.pop() else {
-            return;
-        };
-        if url.is_empty() || data_media_type(&url).is_some() {
-            return;
+        self.close_link();
+        if !url.is_empty() && data_media_type(url).is_none() {
+            self.open_link = Some(OpenLink {
+                start: self.text.len(),
+                url: url.to_owned(),
+                has_picture: false,
+            });
         }
-        let start = start.min(self.text.len());
-        let end = self.text.len();
-        self.links.push(Link { start, end, url });
     }
 
-    /// Begins the stand-in text of a picture.
+    /// Ends the words of the open link.
+    pub(crate) fn close_link(&mut self) {
+        if let Some(OpenLink { start, url, .. }) = self.open_link.take() {
+            let end = self.text.len();
+            let start = start.min(end);
+            self.links.push(Link { start, end, url });
+        }
+    }
+
+    /// Begins the stand-in text of a picture. Of the pictures in one link the first has its address.
     pub(crate) fn open_picture(&mut self, mut picture: Picture) {
-        picture.link = self
-            .open_links
-            .last()
-            .map(|(_, url)| url.clone())
-            .filter(|url| !url.is_empty());
+        if let Some(link) = &mut self.open_link
+            && !std::mem::replace(&mut link.has_picture, true)
+        {
+            picture.link = Some(link.url.clone());
+        }
         self.open_pictures.push((self.text.len(), picture));
     }
 
-    /// Ends the stand-in text of the picture begun last.
+    /// Ends the stand-in text of the picture begun last. Words of a picture inside the stand-in text of
+    /// another are the other's.
     pub(crate) fn close_picture(&mut self) {
         let Some((start, mut picture)) = self.open_pictures.pop() else {
             return;
         };
-        picture.alt = self.text[start.min(self.text.len())..].trim().to_owned();
+        if self.open_pictures.is_empty() {
+            picture.alt = self.text[start.min(self.text.len())..].trim().to_owned();
+        }
         self.pictures.push(picture);
     }
 
@@ -152,22 +167,8 @@ impl Inline {
         while !self.open_pictures.is_empty() {
             self.close_picture();
         }
-        while !self.open_links.is_empty() {
-            self.close_link();
-        }
+        self.close_link();
         std::mem::take(self).flat()
-    }
-
-    /// As [`take`](Self::take), but links go on in what follows, as `<a>` around two paragraphs does.
-    pub(crate) fn take_inside_links(&mut self) -> Flat {
-        let open: Vec<_> = self
-            .open_links
-            .iter()
-            .map(|(_, url)| (0, url.clone()))
-            .collect();
-        let flat = self.take();
-        self.open_links = open;
-        flat
     }
 
     fn flat(self) -> Flat {
@@ -235,6 +236,32 @@ mod tests {
         assert_eq!(flat.text, "see  here");
         let link = &flat.links[0];
         assert_eq!(&flat.text[link.start..link.end], "here");
+    }
+
+    #[test]
+    fn links_and_pictures_inside_each_other_are_not_written_twice() {
+        let mut inline = Inline::default();
+        inline.open_link("outer");
+        inline.push("a ");
+        inline.open_link("inner");
+        inline.open_picture(Picture::at("p"));
+        inline.open_picture(Picture::at("q"));
+        inline.push("b");
+        let flat = inline.take();
+        assert_eq!(flat.text, "a b");
+        let words = flat
+            .links
+            .iter()
+            .map(|link| (&flat.text[link.start..link.end], &*link.url));
+        assert_eq!(words.collect::<Vec<_>>(), [("a", "outer"), ("b", "inner")]);
+        let pictures = flat
+            .pictures
+            .iter()
+            .map(|picture| (&*picture.alt, picture.link.as_deref()));
+        assert_eq!(
+            pictures.collect::<Vec<_>>(),
+            [("", None), ("b", Some("inner"))]
+        );
     }
 
     #[test]

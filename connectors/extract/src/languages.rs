@@ -133,7 +133,8 @@ static LANGUAGES: &[Language] = &[
     language("linker_script", &["ld", "lds"]),
     language("llvm", &["ll"]),
     language("lua", &["lua"]).run_by(&["lua", "luajit"]),
-    language("makefile", &["mk", "mak", "make"])
+    language("m4", &["m4", "ac"]),
+    language("makefile", &["mk", "mak", "make", "am"])
         .named(&["makefile", "gnumakefile", "bsdmakefile"])
         .run_by(&["make"]),
     language("meson", &[]).named(&["meson.build", "meson_options.txt"]),

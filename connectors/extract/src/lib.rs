@@ -81,7 +81,15 @@ pub fn extract(input: &Input<'_>) -> Result<Extraction, ExtractError> {
             ..DocumentHead::default()
         }));
     }
-    formats::read(format, input.bytes)
+    formats::read(format, input.bytes).map_err(|error| {
+        // Nobody claimed that the file is a text: it only began like one.
+        let is_mistaken = format.is_guess();
+        if is_mistaken {
+            ExtractError::Unsupported
+        } else {
+            error
+        }
+    })
 }
 
 impl Extraction {
@@ -106,5 +114,25 @@ impl Extraction {
             vec![page]
         };
         Self { head, pages }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ExtractError, HEAD_BYTES, Input, extract};
+
+    #[test]
+    fn file_that_only_began_like_a_text_is_not_claimed() {
+        let mut bytes = vec![b'a'; HEAD_BYTES];
+        bytes.extend(b"\xFF\0");
+        let of = |name: &'static [u8]| {
+            let input = Input {
+                name,
+                bytes: &bytes,
+            };
+            extract(&input).unwrap_err()
+        };
+        assert_eq!(of(b"data.xyz"), ExtractError::Unsupported);
+        assert!(matches!(of(b"data.txt"), ExtractError::Invalid { .. }));
     }
 }

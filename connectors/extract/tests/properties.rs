@@ -287,6 +287,44 @@ fn hostile_texts_neither_panic_nor_exhaust_the_stack() {
         ("a.md", format!("---\n{}\n---\n", "- ".repeat(n))),
         ("a.md", format!("+++\na = {}\n+++\n", "[".repeat(n))),
         ("a.md", format!("+++\na{} = 1\n+++\n", ".a".repeat(n))),
+        ("a.md", "![".repeat(n) + &"x ".repeat(n) + &"](u)".repeat(n)),
+        ("a.md", "<a href=u>".repeat(n) + &"x ".repeat(n)),
+        (
+            "a.md",
+            format!("[![]({0}) {1}]({0})", "u".repeat(n), "![](i) ".repeat(n)),
+        ),
+        (
+            "a.md",
+            format!("[x]: {}\n\n{}", "u".repeat(n), "[x] ".repeat(n)),
+        ),
+        (
+            "a.md",
+            format!(
+                "x[^{0}]\n\n[^{0}]: a\n{1}",
+                "l".repeat(900),
+                "\n    - b\n".repeat(n / 10)
+            ),
+        ),
+        (
+            "a.md",
+            format!(
+                "---\na: &a {}\nb: [{}]\n---\n",
+                "x".repeat(n),
+                "*a, ".repeat(n)
+            ),
+        ),
+        (
+            "a.html",
+            format!("<a href={}>{}", "u".repeat(n), "<div>x</div>".repeat(h)),
+        ),
+        (
+            "a.html",
+            format!("<a href={}>{}", "u".repeat(n), "<img src=i>".repeat(h)),
+        ),
+        (
+            "a.html",
+            format!("<table><tr>{}", "<td colspan=1000>".repeat(h)),
+        ),
         ("a.json", "[".repeat(n) + &"]".repeat(n)),
         ("a.csv", "\"".repeat(n)),
         ("a.csv", ",".repeat(n)),
@@ -314,12 +352,25 @@ fn judge(name: &str, bytes: &[u8]) {
     let result = read(name, bytes);
     assert_eq!(result, read(name, bytes), "equal bytes, equal documents");
     let Ok(extraction) = result else { return };
+    assert_size(&extraction, bytes.len());
     let head = serde_json::to_value(&extraction.head).unwrap();
     assert!(depth(&head) <= 64);
     assert_numbers(&head);
     for element in extraction.pages.iter().flat_map(|page| &page.elements) {
         assert_element(&serde_json::to_value(element).unwrap());
     }
+}
+
+/// Markup that says little in many bytes must not become a document of many more.
+fn assert_size(extraction: &Extraction, input: usize) {
+    let pages = serde_json::to_string(&extraction.pages).unwrap().len();
+    let head = serde_json::to_string(&extraction.head).unwrap().len();
+    let limit = 2 * BUDGET + 100 * input;
+    assert!(
+        pages + head <= limit,
+        "{input} bytes became {}",
+        pages + head
+    );
 }
 
 /// The closed schema of hash contract §5.2, the depth of §7 and the budget.

@@ -1,7 +1,8 @@
 //! CSV and TSV: one table.
 //!
 //! The first record is taken for the header, as the format's name for it (RFC 4180) leaves open and
-//! nearly every file does. Rows may be of different lengths.
+//! nearly every file does. Rows may be of different lengths. Where the quotes of a file do not come in
+//! pairs they are taken for plain characters: one stray quote must not swallow the rest of the table.
 
 use csv::{ReaderBuilder, StringRecord};
 
@@ -28,10 +29,11 @@ pub(crate) fn read(
     bytes: &[u8],
 ) -> Result<Extraction, ExtractError> {
     let text = decode::text(bytes)?;
-    let delimiter = delimiter.unwrap_or_else(|| detect(&text));
+    let quoting = has_paired_quotes(&text);
+    let delimiter = delimiter.unwrap_or_else(|| detect(&text, quoting));
     let mut grid = Grid::new();
     let mut is_first = true;
-    for record in records(&text, delimiter) {
+    for record in records(&text, delimiter, quoting) {
         let record = record.map_err(|error| ExtractError::invalid(error.to_string()))?;
         let cells = record.iter().map(|text| Cell {
             text,
@@ -44,22 +46,33 @@ pub(crate) fn read(
     Ok(Extraction::of_one_page(head(format), elements))
 }
 
-fn records(text: &str, delimiter: u8) -> impl Iterator<Item = csv::Result<StringRecord>> {
+fn records(
+    text: &str,
+    delimiter: u8,
+    quoting: bool,
+) -> impl Iterator<Item = csv::Result<StringRecord>> {
     ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
+        .quoting(quoting)
         .delimiter(delimiter)
         .from_reader(text.as_bytes())
         .into_records()
 }
 
+fn has_paired_quotes(text: &str) -> bool {
+    memchr::memchr_iter(b'"', text.as_bytes())
+        .count()
+        .is_multiple_of(2)
+}
+
 /// Returns the delimiter that cuts most of the first records into the same number of fields, more
 /// than one; among equals the one that gives more fields.
-fn detect(text: &str) -> u8 {
+fn detect(text: &str, quoting: bool) -> u8 {
     let sample = sample(text);
     let mut best = (0, 0, DELIMITERS[0]);
     for delimiter in DELIMITERS {
-        let (agreeing, fields) = agreement(sample, delimiter);
+        let (agreeing, fields) = agreement(sample, delimiter, quoting);
         if fields > 1 && (agreeing, fields) > (best.0, best.1) {
             best = (agreeing, fields, delimiter);
         }
@@ -77,8 +90,8 @@ fn sample(text: &str) -> &str {
 }
 
 /// Returns how many in a thousand records have the most frequent number of fields, and that number.
-fn agreement(sample: &str, delimiter: u8) -> (usize, usize) {
-    let mut lengths: Vec<usize> = records(sample, delimiter)
+fn agreement(sample: &str, delimiter: u8, quoting: bool) -> (usize, usize) {
+    let mut lengths: Vec<usize> = records(sample, delimiter, quoting)
         .map_while(Result::ok)
         .map(|record| record.len())
         .collect();
@@ -93,16 +106,27 @@ fn agreement(sample: &str, delimiter: u8) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::detect;
+    use super::{detect, records};
+
+    #[test]
+    fn stray_quote_swallows_nothing() {
+        let quoting = super::has_paired_quotes;
+        let rows = |text| records(text, b'\t', quoting(text)).map(|record| record.unwrap().len());
+        assert_eq!(
+            rows("5\"\tinch\n\"a\tb\n\"c\td\n").collect::<Vec<_>>(),
+            [2, 2, 2]
+        );
+        assert_eq!(rows("\"a\nb\"\tc\n").collect::<Vec<_>>(), [2]);
+    }
 
     #[test]
     fn delimiter_is_the_one_the_records_agree_on() {
-        assert_eq!(detect("a,b\n1,2\n"), b',');
-        assert_eq!(detect("a;b;c\n1,5;2,5;3,5\n"), b';');
-        assert_eq!(detect("a\tb\n\"x, y, z\"\t1\n"), b'\t');
-        assert_eq!(detect("a|b|c\n1|2|3\n"), b'|');
-        assert_eq!(detect("\"a;b\",c\n\"d;e\",f\n"), b',');
-        assert_eq!(detect("just\none\ncolumn\n"), b',');
-        assert_eq!(detect(""), b',');
+        assert_eq!(detect("a,b\n1,2\n", true), b',');
+        assert_eq!(detect("a;b;c\n1,5;2,5;3,5\n", true), b';');
+        assert_eq!(detect("a\tb\n\"x, y, z\"\t1\n", true), b'\t');
+        assert_eq!(detect("a|b|c\n1|2|3\n", true), b'|');
+        assert_eq!(detect("\"a;b\",c\n\"d;e\",f\n", true), b',');
+        assert_eq!(detect("just\none\ncolumn\n", true), b',');
+        assert_eq!(detect("", true), b',');
     }
 }

@@ -12,8 +12,8 @@ use serde_json::{Number, Value};
 use super::{Declared, MAX_DEPTH, MAX_INTEGER, too_deep};
 use crate::ExtractError;
 
-/// The most values a block may come to with its aliases written out.
-const MAX_VALUES: usize = 100_000;
+/// The most bytes of names and values that aliases may add to a block.
+const MAX_ADDED_BYTES: usize = 1 << 20;
 
 /// Reads a block of one YAML document.
 pub(super) fn read(block: &str) -> Result<Declared, ExtractError> {
@@ -46,16 +46,16 @@ enum Refusal {
 struct Tree {
     open: Vec<Frame>,
     anchors: BTreeMap<usize, Measured>,
-    values: usize,
+    added: usize,
     root: Option<Value>,
 }
 
 /// A container whose end has not come yet.
 struct Frame {
     anchor: usize,
-    /// Containers below and values inside, of what is already complete.
+    /// Containers below and bytes inside, of what is already complete.
     depth: usize,
-    values: usize,
+    bytes: usize,
     content: Content,
 }
 
@@ -69,24 +69,18 @@ enum Content {
 struct Measured {
     value: Value,
     depth: usize,
-    values: usize,
-}
-
-impl Measured {
-    fn scalar(value: Value) -> Self {
-        Self {
-            value,
-            depth: 0,
-            values: 1,
-        }
-    }
+    bytes: usize,
 }
 
 impl Tree {
     fn take(&mut self, event: Event<'_>) -> Result<(), Refusal> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let value = Measured::scalar(scalar(&text, style, tag.as_deref()));
+                let value = Measured {
+                    value: scalar(&text, style, tag.as_deref()),
+                    depth: 0,
+                    bytes: 1 + text.len(),
+                };
                 self.place(value, anchor, &text)
             }
             Event::Alias(anchor) => self.place_alias(anchor),
@@ -111,7 +105,7 @@ impl Tree {
         self.open.push(Frame {
             anchor,
             depth: 0,
-            values: 1,
+            bytes: 1,
             content,
         });
         Ok(())
@@ -129,7 +123,7 @@ impl Tree {
         let measured = Measured {
             value,
             depth: frame.depth + 1,
-            values: frame.values,
+            bytes: frame.bytes,
         };
         self.place(measured, frame.anchor, "")
     }
@@ -138,9 +132,9 @@ impl Tree {
         let Some(target) = self.anchors.get(&anchor) else {
             return Err(Refusal::Broken);
         };
-        self.values = self.values.saturating_add(target.values);
-        if self.values > MAX_VALUES {
-            let message = format!("the front matter expands to more than {MAX_VALUES} values");
+        self.added = self.added.saturating_add(target.bytes);
+        if self.added > MAX_ADDED_BYTES {
+            let message = "the aliases in the front matter expand beyond all measure";
             return Err(Refusal::Invalid(ExtractError::invalid(message)));
         }
         let target = target.clone();
@@ -164,7 +158,7 @@ impl Tree {
             return Ok(());
         };
         frame.depth = frame.depth.max(measured.depth);
-        frame.values = frame.values.saturating_add(measured.values);
+        frame.bytes = frame.bytes.saturating_add(measured.bytes);
         match &mut frame.content {
             Content::Sequence(items) => items.push(measured.value),
             Content::Mapping(members, name @ None) => {

@@ -5,7 +5,7 @@ use dpe_connector::content::Category;
 use super::dom::{Data, Dom, Id, Step};
 use super::table;
 use crate::flow::{Container, Flow};
-use crate::inline::{Flat, Inline, Picture};
+use crate::inline::{Inline, Picture};
 
 /// Adds everything readable in a tree.
 pub(super) fn blocks(dom: &Dom, flow: &mut Flow) {
@@ -174,15 +174,15 @@ impl Reader<'_> {
         match tag {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 let level = u64::from(tag.as_bytes()[1] - b'0');
-                let flat = self.take();
+                let flat = self.inline.take();
                 self.flow.heading(level, flat);
             }
             "figcaption" | "caption" => {
-                let flat = self.take();
+                let flat = self.inline.take();
                 self.flow.text(Category::FigureCaption, flat);
             }
             "address" => {
-                let flat = self.take();
+                let flat = self.inline.take();
                 self.flow.text(Category::Address, flat);
             }
             _ => self.flush(),
@@ -197,12 +197,8 @@ impl Reader<'_> {
             self.inline.forget_space();
             return;
         }
-        let flat = self.take();
+        let flat = self.inline.take();
         self.flow.paragraph(flat);
-    }
-
-    fn take(&mut self) -> Flat {
-        self.inline.take_inside_links()
     }
 }
 
