@@ -6,6 +6,7 @@
 mod charset;
 mod dom;
 mod read;
+mod sink;
 mod table;
 mod tags;
 
