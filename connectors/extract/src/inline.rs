@@ -135,6 +135,20 @@ impl Inline {
         }
     }
 
+    /// As [`close_link`](Self::close_link), but a link within the page whose words are only a mark
+    /// (`#`, `¶`, `↩`) is for the mouse and not for reading: mark and link are dropped.
+    pub(crate) fn close_link_of_page(&mut self) {
+        if let Some(link) = &self.open_link
+            && link.url.starts_with('#')
+            && let Some(words) = self.text.get(link.start..)
+            && !words.contains(char::is_alphanumeric)
+        {
+            self.text.truncate(link.start);
+            self.open_link = None;
+        }
+        self.close_link();
+    }
+
     /// Begins the stand-in text of a picture. Of the pictures in one link the first has its address.
     pub(crate) fn open_picture(&mut self, mut picture: Picture) {
         if let Some(link) = &mut self.open_link

@@ -110,6 +110,11 @@ impl Dom {
             .map(|attribute| &*attribute.value)
     }
 
+    /// Returns the node before a node, below the same parent.
+    pub(super) fn previous(&self, id: Id) -> Option<Id> {
+        self.nodes[id].previous
+    }
+
     /// Returns the nodes around a node, nearest first.
     pub(super) fn ancestors(&self, id: Id) -> impl Iterator<Item = Id> {
         std::iter::successors(self.nodes[id].parent, |id| self.nodes[*id].parent)

@@ -166,7 +166,7 @@ impl Reader<'_> {
             return;
         };
         if tag == "a" {
-            self.inline.close_link();
+            self.inline.close_link_of_page();
         }
         if role(tag) != Role::Block {
             return;
@@ -231,13 +231,23 @@ fn is_in_section(dom: &Dom, id: Id) -> bool {
     })
 }
 
+/// Returns the text of a `pre`. Variants of code that stand side by side in it are on lines of their own,
+/// and what one can click there is not code.
 fn code_text(dom: &Dom, root: Id) -> String {
     let mut code = String::new();
-    for step in dom.walk(root) {
+    let mut walk = dom.walk(root);
+    while let Some(step) = walk.next() {
         let Step::Enter(id) = step else { continue };
-        match dom.data(id) {
-            Data::Text(text) => code.push_str(text),
-            Data::Element { .. } if dom.tag(id) == Some("br") => code.push('\n'),
+        match (dom.data(id), dom.tag(id)) {
+            (Data::Text(text), _) => code.push_str(text),
+            (_, Some("br")) => code.push('\n'),
+            (_, Some("button" | "script" | "style")) => walk.pass_over(id),
+            (_, Some("code")) => {
+                let neighbour = dom.previous(id).and_then(|neighbour| dom.tag(neighbour));
+                if neighbour == Some("code") && !code.ends_with('\n') {
+                    code.push('\n');
+                }
+            }
             _ => {}
         }
     }

@@ -108,7 +108,7 @@ fn flat(dom: &Dom, root: Id) -> Flat {
                 Data::Other => {}
             },
             Step::Leave(id) => match dom.tag(id) {
-                Some("a") => inline.close_link(),
+                Some("a") => inline.close_link_of_page(),
                 Some(tag) if role(tag) == Role::Block => inline.begin_line(),
                 _ => {}
             },
