@@ -12,6 +12,7 @@ mod ls;
 mod mv;
 mod push;
 mod rm;
+mod serve;
 mod show;
 
 use std::process::ExitCode;

@@ -9,4 +9,5 @@ pub mod push;
 pub mod remote;
 pub mod remove;
 pub mod rename;
+pub mod serve;
 pub mod show;

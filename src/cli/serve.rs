@@ -1,0 +1,296 @@
+//! The command `dpe serve`.
+
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+use crate::ops::serve::{self, Access, Limits, OnIncident, Serve, ServeError};
+
+/// Serve the embedded remote over HTTP
+///
+/// Prints one JSON line on standard output when it is ready, `{"url":…}`, and nothing after it.
+/// Ends on SIGTERM or SIGINT when requests in flight are answered.
+#[derive(Debug, clap::Args)]
+pub struct ServeArgs {
+    /// Address to listen on; port 0 picks a free one
+    #[arg(
+        long,
+        env = "DPE_LISTEN",
+        value_name = "ADDR",
+        default_value = "127.0.0.1:7373"
+    )]
+    listen: String,
+
+    /// Path under which the remote lives, such as `/r/1`
+    #[arg(long, env = "DPE_PREFIX", value_name = "PATH", default_value = "")]
+    prefix: String,
+
+    /// URL of the remote as its callers see it [default: the one listened on]
+    #[arg(long, env = "DPE_PUBLIC_URL", value_name = "URL")]
+    public_url: Option<String>,
+
+    /// Directory of the store; created if missing [default: that of the user]
+    #[arg(long, env = "DPE_STORE", value_name = "DIR")]
+    store: Option<PathBuf>,
+
+    /// Hash contract to declare; repeatable [default: dpe1]
+    #[arg(long, env = "DPE_CONTRACT", value_name = "NAME")]
+    contract: Vec<String>,
+
+    /// Refuse requests without an Authorization header
+    #[arg(long, env = "DPE_REQUIRE_AUTH")]
+    require_auth: bool,
+
+    #[command(flatten)]
+    grants: GrantArgs,
+
+    /// Let the caller with this Authorization value overwrite without a condition; repeatable
+    #[arg(
+        long,
+        env = "DPE_FORCE_GRANT",
+        value_name = "AUTH",
+        hide_env_values = true
+    )]
+    force_grant: Vec<String>,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// Limits to announce and to keep.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+struct LimitArgs {
+    /// Longest request body in bytes
+    #[arg(long, env = "DPE_MAX_PAYLOAD_BYTES", value_name = "N", value_parser = positive(),
+          default_value_t = Limits::default().max_payload_bytes)]
+    max_payload_bytes: u64,
+
+    /// Longest page object in bytes
+    #[arg(long, env = "DPE_PAGE_MAX_BYTES", value_name = "N", value_parser = positive(),
+          default_value_t = Limits::default().page_max_bytes)]
+    page_max_bytes: u64,
+
+    /// Lifetime of an idle staging session, at least 3600
+    #[arg(long, env = "DPE_STAGING_TTL_SECONDS", value_name = "N", value_parser = positive().range(3600..),
+          default_value_t = Limits::default().staging_ttl_seconds)]
+    staging_ttl_seconds: u64,
+
+    /// Longest blob in bytes
+    #[arg(long, env = "DPE_BLOB_MAX_BYTES", value_name = "N", value_parser = positive(),
+          default_value_t = Limits::default().blob_max_bytes)]
+    blob_max_bytes: u64,
+
+    /// Longest chunk of a page or blob in bytes
+    #[arg(long, env = "DPE_BLOB_CHUNK_BYTES", value_name = "N", value_parser = positive(),
+          default_value_t = Limits::default().blob_chunk_bytes)]
+    blob_chunk_bytes: u64,
+
+    /// Most URIs in one batch_head
+    #[arg(long, env = "DPE_BATCH_HEAD_MAX", value_name = "N", value_parser = positive(),
+          default_value_t = Limits::default().batch_head_max)]
+    batch_head_max: u64,
+
+    /// Most documents in one reply of list
+    #[arg(long, env = "DPE_LIST_PAGE_MAX", value_name = "N", value_parser = positive(),
+          default_value_t = Limits::default().list_page_max)]
+    list_page_max: u64,
+}
+
+/// A limit that can be said in JSON: within 1 and 2^53 - 1.
+fn positive() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(1..=9_007_199_254_740_991)
+}
+
+/// `--grant AUTH PREFIX…`; which values belong together is more than a list of them can say.
+#[derive(Debug)]
+struct GrantArgs {
+    grants: Vec<Vec<String>>,
+}
+
+impl clap::Args for GrantArgs {
+    fn augment_args(command: Command) -> Command {
+        let grant = Arg::new("grant")
+            .long("grant")
+            .value_names(["AUTH", "PREFIX"])
+            .num_args(2..)
+            .action(ArgAction::Append)
+            .help(
+                "Let the caller with this Authorization value write documents below these \
+                 prefixes, `*` for all, and nobody else; repeatable",
+            );
+        command.arg(grant)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for GrantArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let occurrences = matches.get_occurrences::<String>("grant");
+        let grants = occurrences.into_iter().flatten();
+        Ok(Self {
+            grants: grants.map(|values| values.cloned().collect()).collect(),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl ServeArgs {
+    /// Runs the command until a signal ends it. `default_store` is used without `--store`;
+    /// `result` writes the ready line.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`] if nothing can be served (any more).
+    pub async fn run(
+        self,
+        default_store: PathBuf,
+        result: impl FnOnce(&str) -> io::Result<()>,
+        log: OnIncident,
+    ) -> Result<(), ServeError> {
+        let shutdown = signalled().map_err(ServeError::Signals)?;
+        serve::serve(self.plan(default_store), shutdown, result, log).await
+    }
+
+    fn plan(self, default_store: PathBuf) -> Serve {
+        let mut access = Access::default();
+        if self.require_auth {
+            access.require_authentication();
+        }
+        for grant in self.grants.grants {
+            let mut values = grant.into_iter();
+            if let Some(authorization) = values.next() {
+                access.grant(&authorization, values);
+            }
+        }
+        for authorization in &self.force_grant {
+            access.grant_force(authorization);
+        }
+        Serve {
+            store: self.store.unwrap_or(default_store),
+            listen: self.listen,
+            prefix: self.prefix,
+            public_url: self.public_url,
+            contracts: self.contract,
+            limits: self.limits.into(),
+            access,
+        }
+    }
+}
+
+impl From<LimitArgs> for Limits {
+    fn from(args: LimitArgs) -> Self {
+        Self {
+            max_payload_bytes: args.max_payload_bytes,
+            page_max_bytes: args.page_max_bytes,
+            staging_ttl_seconds: args.staging_ttl_seconds,
+            blob_max_bytes: args.blob_max_bytes,
+            blob_chunk_bytes: args.blob_chunk_bytes,
+            batch_head_max: args.batch_head_max,
+            list_page_max: args.list_page_max,
+        }
+    }
+}
+
+/// Returns what is ready once the process is asked to end. Signals are caught from now on.
+#[cfg(unix)]
+fn signalled() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Returns what is ready once the process is asked to end.
+#[cfg(not(unix))]
+fn signalled() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        // Without a way to be asked, the process ends by other means.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, FromArgMatches};
+
+    use super::ServeArgs;
+    use crate::ops::serve::{Limits, Serve};
+
+    fn plan(arguments: &[&str]) -> Result<Serve, clap::Error> {
+        let command = ServeArgs::augment_args(clap::Command::new("serve"));
+        let matches = command.try_get_matches_from([&["serve"], arguments].concat())?;
+        let args = ServeArgs::from_arg_matches(&matches)?;
+        Ok(args.plan("/default".into()))
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_binding() {
+        let plan = plan(&[]).unwrap();
+        assert_eq!(plan.listen, "127.0.0.1:7373");
+        assert_eq!(plan.store.to_str(), Some("/default"));
+        assert_eq!(plan.limits, Limits::default());
+        assert!(plan.contracts.is_empty() && plan.prefix.is_empty());
+    }
+
+    #[test]
+    fn values_of_repeated_grants_stay_together() {
+        let arguments = [
+            "--grant",
+            "Bearer a",
+            "x://a/",
+            "x://b/",
+            "--grant",
+            "Bearer b",
+            "*",
+            "--force-grant",
+            "Bearer b",
+            "--contract",
+            "dpe1",
+            "--contract",
+            "dpex",
+        ];
+        let plan = plan(&arguments).unwrap();
+        assert_eq!(plan.contracts, ["dpe1", "dpex"]);
+        let mut expected = crate::ops::serve::Access::default();
+        expected.grant("Bearer a", ["x://a/".to_owned(), "x://b/".to_owned()]);
+        expected.grant("Bearer b", ["*".to_owned()]);
+        expected.grant_force("Bearer b");
+        assert_eq!(format!("{:?}", plan.access), format!("{expected:?}"));
+    }
+
+    #[test]
+    fn limits_that_no_client_accepts_are_refused() {
+        for (flag, value) in [
+            ("--max-payload-bytes", "0"),
+            ("--staging-ttl-seconds", "3599"),
+            ("--list-page-max", "9007199254740992"),
+            ("--batch-head-max", "-1"),
+            ("--grant", "Bearer a"),
+        ] {
+            assert!(plan(&[flag, value]).is_err(), "{flag} {value}");
+        }
+        let plan = plan(&["--staging-ttl-seconds", "3600", "--list-page-max", "1"]).unwrap();
+        assert_eq!(
+            (plan.limits.staging_ttl_seconds, plan.limits.list_page_max),
+            (3600, 1)
+        );
+    }
+}

@@ -1,0 +1,239 @@
+//! `dpe serve`: the embedded remote over HTTP.
+//!
+//! Signals and where text goes are the caller's; this runs until it is told to stop.
+
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+use tokio::net::TcpListener;
+
+use crate::json::Writer;
+use crate::model::{Contract, Contracts, FileUri};
+pub use crate::protocol::wire::capabilities::Limits;
+use crate::server::{self, OpenMode, Options, Service, Store, StoreError};
+pub use crate::server::{Access, OnIncident};
+
+/// What to serve, and how.
+#[derive(Clone, Debug)]
+pub struct Serve {
+    /// Directory of the store; created if it is missing.
+    pub store: PathBuf,
+    /// Address to listen on, `host:port`; port 0 picks a free one.
+    pub listen: String,
+    /// Path under which the remote lives, such as `/r/1`; empty for the root.
+    pub prefix: String,
+    /// URL of the remote as its callers see it, if it is not the one listened on.
+    pub public_url: Option<String>,
+    /// Names of the contracts to declare; none means `dpe1`.
+    pub contracts: Vec<String>,
+    /// Limits to announce and to keep.
+    pub limits: Limits,
+    /// Who may do what.
+    pub access: Access,
+}
+
+/// Why a remote cannot be served.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ServeError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
+    /// Nobody can listen on that address.
+    #[error("cannot listen on {address}")]
+    #[diagnostic(
+        code(dpe::ops::serve::listen),
+        help("give a free `host:port` of this machine; port 0 picks one")
+    )]
+    Listen {
+        /// Address as it was given.
+        address: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The prefix is no path.
+    #[error("{prefix:?} is not a path prefix")]
+    #[diagnostic(
+        code(dpe::ops::serve::prefix),
+        help("begin with `/`, do not end with one, and percent-encode what a path cannot hold")
+    )]
+    Prefix {
+        /// Prefix as it was given.
+        prefix: String,
+    },
+    /// The public URL is none. It may hold a misplaced secret and is not repeated.
+    #[error("the public URL is not the URL of a remote")]
+    #[diagnostic(
+        code(dpe::ops::serve::public_url),
+        help(
+            "give an http or https URL without user, query and fragment and without `/` at the end"
+        )
+    )]
+    PublicUrl,
+    /// A contract that cannot be computed.
+    #[error("there is no hash contract {name:?}")]
+    #[diagnostic(
+        code(dpe::ops::serve::contract),
+        help("`dpe1` is the contract of production remotes, `dpex` one for drills")
+    )]
+    Contract {
+        /// Name as it was given.
+        name: String,
+    },
+    /// Signals cannot be caught.
+    #[error("cannot wait for signals")]
+    #[diagnostic(
+        code(dpe::ops::serve::signals),
+        help("raise the limits of the process and start it again")
+    )]
+    Signals(#[source] io::Error),
+    /// The caller could not be told where the remote is.
+    #[error("cannot say that the remote is ready")]
+    #[diagnostic(code(dpe::ops::serve::ready), help("check where standard output goes"))]
+    Ready(#[source] io::Error),
+    /// The socket failed.
+    #[error("the remote can no longer be served")]
+    #[diagnostic(
+        code(dpe::ops::serve::socket),
+        help("start it again; acknowledged writes are in the store")
+    )]
+    Socket(#[source] io::Error),
+}
+
+/// Serves until `shutdown` is ready and requests in flight are answered. `ready` is given the line
+/// that says where, as JSON, once connections are taken.
+///
+/// # Errors
+///
+/// [`ServeError`]; before `ready` was called, nothing was served.
+pub async fn serve(
+    plan: Serve,
+    shutdown: impl Future<Output = ()>,
+    ready: impl FnOnce(&str) -> io::Result<()>,
+    on_incident: OnIncident,
+) -> Result<(), ServeError> {
+    let prefix = checked_prefix(&plan.prefix)?;
+    if let Some(url) = &plan.public_url {
+        check_public_url(url)?;
+    }
+    let contracts = contracts(&plan.contracts)?;
+    // The store first: whoever cannot have it must not even take the address.
+    let store = Store::open_declaring(&plan.store, OpenMode::Create, contracts)?;
+    let listen = |source| ServeError::Listen {
+        address: plan.listen.clone(),
+        source,
+    };
+    let listener = TcpListener::bind(&plan.listen).await.map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let url = format!("http://{address}{prefix}");
+    let options = Options {
+        prefix,
+        public_url: plan.public_url.unwrap_or_else(|| url.clone()),
+        access: plan.access,
+        on_incident,
+    };
+    let service = Service::new(store, plan.limits, options);
+    ready(&ready_line(&url)).map_err(ServeError::Ready)?;
+    server::serve(listener, &service, shutdown)
+        .await
+        .map_err(ServeError::Socket)
+}
+
+fn ready_line(url: &str) -> String {
+    let mut line = Writer::new();
+    line.begin_object().name("url").string(url).end_object();
+    line.into_string()
+}
+
+fn contracts(names: &[String]) -> Result<Contracts, ServeError> {
+    if names.is_empty() {
+        return Ok(Contracts::SUPPORTED);
+    }
+    let contract = |name: &String| {
+        Contract::from_name(name).ok_or_else(|| ServeError::Contract { name: name.clone() })
+    };
+    names.iter().map(contract).collect()
+}
+
+/// Returns the prefix without a lone `/`.
+fn checked_prefix(prefix: &str) -> Result<String, ServeError> {
+    if matches!(prefix, "" | "/") {
+        return Ok(String::new());
+    }
+    let is_path = prefix.starts_with('/')
+        && !prefix.ends_with('/')
+        && !prefix.contains(['?', '#', '[', ']'])
+        && FileUri::parse(&format!("http://localhost{prefix}")).is_ok();
+    if is_path {
+        Ok(prefix.to_owned())
+    } else {
+        Err(ServeError::Prefix {
+            prefix: prefix.to_owned(),
+        })
+    }
+}
+
+/// Checks the rules of http-binding §1.1 that concern what is appended to the URL; which hosts
+/// there are is for the URL's users to know.
+fn check_public_url(url: &str) -> Result<(), ServeError> {
+    let rest = url
+        .strip_prefix("http://")
+        .or_else(|| url.strip_prefix("https://"));
+    let is_normal = FileUri::parse(url).is_ok_and(|uri| uri.as_str() == url);
+    match rest {
+        Some(rest) if is_normal && !rest.is_empty() && !rest.starts_with('/') => {
+            let authority = rest.split('/').next().unwrap_or_default();
+            if rest.ends_with('/') || rest.contains(['?', '#']) || authority.contains('@') {
+                Err(ServeError::PublicUrl)
+            } else {
+                Ok(())
+            }
+        }
+        _ => Err(ServeError::PublicUrl),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_public_url, checked_prefix};
+
+    #[test]
+    fn prefixes_are_empty_or_paths_without_a_slash_at_the_end() {
+        for (prefix, path) in [("", ""), ("/", ""), ("/r/1", "/r/1"), ("/a%20b", "/a%20b")] {
+            assert_eq!(checked_prefix(prefix).unwrap(), path);
+        }
+        for prefix in [
+            "r/1", "/r/", "/a b", "/é", "/a?b", "/a#b", "/%zz", "dpe://x",
+        ] {
+            assert!(checked_prefix(prefix).is_err(), "{prefix}");
+        }
+    }
+
+    #[test]
+    fn public_urls_can_be_appended_to() {
+        for url in [
+            "http://example.com",
+            "https://example.com:8443/r/1",
+            "http://[::1]/r",
+        ] {
+            assert!(check_public_url(url).is_ok(), "{url}");
+        }
+        for url in [
+            "https://example.com/",
+            "https://u@example.com",
+            "https://example.com/r?x",
+            "https://example.com/r#x",
+            "HTTPS://example.com",
+            "ftp://example.com",
+            "https://",
+            "https:///r",
+            "example.com",
+            "",
+        ] {
+            assert!(check_public_url(url).is_err(), "{url}");
+        }
+    }
+}
