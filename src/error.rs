@@ -10,6 +10,7 @@ use crate::cli::hash_object::HashObjectError;
 use crate::config::{LocationError, PlaceError};
 use crate::ops::push::PushError;
 use crate::ops::remote::RemoteError;
+use crate::ops::serve::ServeError;
 use crate::ops::show::ShowError;
 use crate::runner::ClientError;
 
@@ -40,6 +41,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Push(#[from] PushError),
+    /// The remote cannot be served.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Serve(#[from] ServeError),
     /// Objects cannot be hashed.
     #[error(transparent)]
     #[diagnostic(transparent)]

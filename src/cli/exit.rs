@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use crate::error::Error;
 use crate::ops::push::Pushed;
 use crate::ops::remote::RemoteError;
+use crate::ops::serve::ServeError;
 use crate::server::StoreError;
 use crate::sync::failure::{Failure, Level};
 use crate::sync::report::{Outcome, Report};
@@ -78,18 +79,38 @@ impl Exit {
     pub(super) fn of_error(error: &Error) -> Self {
         match error {
             Error::Place(_) | Error::Location(_) => Self::Instance,
-            Error::Remote(RemoteError::Store(StoreError::InUse { .. } | StoreError::Io { .. })) => {
-                Self::Failed
-            }
-            Error::Remote(RemoteError::Store(_)) => Self::Instance,
+            Error::Remote(RemoteError::Store(error)) => Self::of_store_error(error),
             Error::Remote(RemoteError::Failed(failure)) => Self::of_failure(failure),
             Error::Client(error) => Self::of_failure(&error.failure),
             Error::Show(_) => Self::Failed,
             Error::Push(error) => Self::of_failure(&error.failure()),
+            Error::Serve(error) => Self::of_serve_error(error),
             Error::HashObject(_) => Self::Failed,
             Error::Directory { .. } => Self::Instance,
             Error::Runtime(_) => Self::Failed,
             Error::Output(_) => Self::Unwritten,
+        }
+    }
+}
+
+impl Exit {
+    fn of_store_error(error: &StoreError) -> Self {
+        match error {
+            StoreError::InUse { .. } | StoreError::Io { .. } => Self::Failed,
+            _ => Self::Instance,
+        }
+    }
+
+    fn of_serve_error(error: &ServeError) -> Self {
+        match error {
+            ServeError::Store(error) => Self::of_store_error(error),
+            ServeError::Prefix { .. } | ServeError::PublicUrl | ServeError::Contract { .. } => {
+                Self::Usage
+            }
+            ServeError::Ready(_) => Self::Unwritten,
+            ServeError::Listen { .. } | ServeError::Signals(_) | ServeError::Socket(_) => {
+                Self::Failed
+            }
         }
     }
 }

@@ -55,6 +55,7 @@ enum Command {
     Show(show::ShowArgs),
     Mv(mv::MvArgs),
     Rm(rm::RmArgs),
+    Serve(serve::ServeArgs),
     HashObject(hash_object::HashObject),
     Connector(connector::Connector),
 }
@@ -96,6 +97,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Show(show) => block_on(show.run(&common)),
         Command::Mv(mv) => block_on(mv.run(&common)),
         Command::Rm(rm) => block_on(rm.run(&common)),
+        Command::Serve(serve) => block_on(serve.run(&common)),
     }
 }
 

@@ -3,17 +3,23 @@
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
+use crate::config::RemoteLocation;
+use crate::error::Error;
 use crate::ops::serve::{self, Access, Limits, OnIncident, Serve, ServeError};
+
+use super::context::CommonArgs;
+use super::exit::Exit;
 
 /// Serve the embedded remote over HTTP
 ///
 /// Prints one JSON line on standard output when it is ready, `{"url":…}`, and nothing after it.
 /// Ends on SIGTERM or SIGINT when requests in flight are answered.
 #[derive(Debug, clap::Args)]
-pub struct ServeArgs {
+pub(super) struct ServeArgs {
     /// Address to listen on; port 0 picks a free one
     #[arg(
         long,
@@ -145,23 +151,28 @@ impl FromArgMatches for GrantArgs {
 }
 
 impl ServeArgs {
-    /// Runs the command until a signal ends it. `default_store` is used without `--store`;
-    /// `result` writes the ready line.
-    ///
-    /// # Errors
-    ///
-    /// [`ServeError`] if nothing can be served (any more).
-    pub async fn run(
-        self,
-        default_store: PathBuf,
-        result: impl FnOnce(&str) -> io::Result<()>,
-        log: OnIncident,
-    ) -> Result<(), ServeError> {
+    /// Runs the command until a signal ends it.
+    pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
+        let voice = common.voice();
+        let store = match &self.store {
+            Some(store) => store.clone(),
+            None => {
+                let RemoteLocation::Store(store) = common.remote()?;
+                store
+            }
+        };
         let shutdown = signalled().map_err(ServeError::Signals)?;
-        serve::serve(self.plan(default_store), shutdown, result, log).await
+        let ready = |line: &str| {
+            voice.say(&format!("serving {}", store.display()));
+            voice.result(line).map(drop)
+        };
+        let log: OnIncident = Arc::new(move |line| voice.warn(line));
+        serve::serve(self.plan(store.clone()), shutdown, ready, log).await?;
+        voice.say("ended as asked");
+        Ok(Exit::Success)
     }
 
-    fn plan(self, default_store: PathBuf) -> Serve {
+    fn plan(self, store: PathBuf) -> Serve {
         let mut access = Access::default();
         if self.require_auth {
             access.require_authentication();
@@ -176,7 +187,7 @@ impl ServeArgs {
             access.grant_force(authorization);
         }
         Serve {
-            store: self.store.unwrap_or(default_store),
+            store,
             listen: self.listen,
             prefix: self.prefix,
             public_url: self.public_url,
@@ -238,14 +249,13 @@ mod tests {
         let command = ServeArgs::augment_args(clap::Command::new("serve"));
         let matches = command.try_get_matches_from([&["serve"], arguments].concat())?;
         let args = ServeArgs::from_arg_matches(&matches)?;
-        Ok(args.plan("/default".into()))
+        Ok(args.plan("/store".into()))
     }
 
     #[test]
     fn defaults_are_those_of_the_binding() {
         let plan = plan(&[]).unwrap();
         assert_eq!(plan.listen, "127.0.0.1:7373");
-        assert_eq!(plan.store.to_str(), Some("/default"));
         assert_eq!(plan.limits, Limits::default());
         assert!(plan.contracts.is_empty() && plan.prefix.is_empty());
     }
