@@ -2,7 +2,7 @@
 
 use super::contract::{Contract, Contracts};
 use super::fields::wrong_type;
-use super::hash::Hash;
+use super::hash::{Hash, HashError};
 use super::violation::Violation;
 use crate::json::Value;
 use crate::json::canonical::Sink;
@@ -29,13 +29,50 @@ pub(super) fn write_wire_list(
     Ok(hashes)
 }
 
+/// Judges a list of hashes at hand like one on the wire.
+pub(super) fn check_list(
+    hashes: &[Hash],
+    name: &str,
+    contract: Contract,
+    declared: Contracts,
+) -> Result<(), Violation> {
+    let accepted = declared.with(contract);
+    for (position, &hash) in hashes.iter().enumerate() {
+        check_contract(hash, contract, accepted)
+            .map_err(|violation| violation.under(&format!("/{name}/{position}")))?;
+    }
+    Ok(())
+}
+
+/// Writes a list that has been judged.
+pub(super) fn write_list(hashes: &[Hash], sink: &mut (impl Sink + ?Sized)) {
+    let mut list = ListWriter::new();
+    for &hash in hashes {
+        list.put(hash, sink);
+    }
+    list.end(sink);
+}
+
 fn child(item: Value<'_>, contract: Contract, accepted: Contracts) -> Result<Hash, Violation> {
     let hash = Hash::from_value(item, accepted)?;
+    check_contract(hash, contract, accepted)?;
+    Ok(hash)
+}
+
+fn check_contract(hash: Hash, contract: Contract, accepted: Contracts) -> Result<(), Violation> {
+    if !accepted.contains(hash.contract()) {
+        let error = HashError::Contract;
+        return Err(Violation::new(
+            error.code(),
+            String::new(),
+            error.to_string(),
+        ));
+    }
     if hash.contract() != contract {
         let message = "the child's contract is not the contract of this object";
         return Err(Violation::here(message));
     }
-    Ok(hash)
+    Ok(())
 }
 
 /// Writes hashes as a JSON array.

@@ -34,15 +34,35 @@ pub fn document(
     declared: Contracts,
 ) -> Result<DocumentObject, Violation> {
     depth::check(value, Some(PAGES))?;
-    let members = Members::of(value)?;
-    let list = fields::mandatory(members.pages, PAGES)?;
-    let document = Document::judge(members)?;
+    let (document, list) = Document::read(value)?;
     let mut preimage = Preimage::new(contract);
     document.write_start(&mut preimage)?;
     let pages = children::write_wire_list(list, PAGES, contract, declared, &mut preimage)?;
     document.write_end(&mut preimage);
     let hash = preimage.finish();
     Ok(DocumentObject { hash, pages })
+}
+
+/// Validates and hashes a document given as its own members, without `pages`, and the hashes of
+/// its pages: how a document is computed again under another contract (hash contract §14.1).
+///
+/// # Errors
+/// The first violation in the order of hash contract §6.1; `pages` among the members is
+/// undefined.
+pub fn doc_hash(
+    fields: Value<'_>,
+    pages: &[Hash],
+    contract: Contract,
+    declared: Contracts,
+) -> Result<Hash, Violation> {
+    depth::check(fields, Some(PAGES))?;
+    let document = Document::read_without_pages(fields)?;
+    let mut preimage = Preimage::new(contract);
+    document.write_start(&mut preimage)?;
+    children::check_list(pages, PAGES, contract, declared)?;
+    children::write_list(pages, &mut preimage);
+    document.write_end(&mut preimage);
+    Ok(preimage.finish())
 }
 
 /// A document whose own members have been judged, except for the numbers in its metadata and for
@@ -54,8 +74,8 @@ pub(super) struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
-    /// Reads a document with its pages inline: steps 1 to 4 up to the numbers.
-    pub(super) fn read_expanded(value: Value<'t>) -> Result<(Self, Value<'t>), Violation> {
+    /// Steps 1 to 4 up to the numbers; also returns the child list.
+    pub(super) fn read(value: Value<'t>) -> Result<(Self, Value<'t>), Violation> {
         let members = Members::of(value)?;
         let pages = fields::mandatory(members.pages, PAGES)?;
         Ok((Self::judge(members)?, pages))
@@ -65,7 +85,7 @@ impl<'t> Document<'t> {
     pub(super) fn read_without_pages(value: Value<'t>) -> Result<Self, Violation> {
         let mut members = Members::of(value)?;
         if members.pages.is_some() {
-            members.undefined.add(PAGES.into());
+            members.undefined.add_child_list(PAGES);
         }
         Self::judge(members)
     }

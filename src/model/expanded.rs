@@ -11,7 +11,7 @@ use super::document::{Document, PAGES};
 use super::element::{self, BlobForm, Element};
 use super::fields;
 use super::hash::Hash;
-use super::page::{ELEMENTS, PAGE_START, Page};
+use super::page::{ELEMENTS, PAGE_START, Page, inline_elements};
 use super::preimage::Preimage;
 use super::violation::Violation;
 use crate::json::canonical::{Nowhere, Sink};
@@ -41,7 +41,7 @@ pub struct PageHashes {
 /// The first violation in the order of hash contract §6.4, with pointers from the document.
 pub fn expanded(value: Value<'_>, contract: Contract) -> Result<ExpandedHashes, Violation> {
     depth::check(value, Some(PAGES))?;
-    let (document, list) = Document::read_expanded(value)?;
+    let (document, list) = Document::read(value)?;
     let mut preimage = Preimage::new(contract);
     document.write_start(&mut preimage)?;
     let items = list
@@ -66,8 +66,8 @@ fn page_hashes(items: Items<'_>, contract: Contract) -> Result<Vec<PageHashes>, 
     for (position, item) in items.enumerate() {
         depth::check(item, Some(ELEMENTS))?;
         let under_page = |violation: Violation| violation.under(&page_pointer(position));
-        let page = Page::read(item).map_err(under_page)?;
-        let inline = page.inline_elements().map_err(under_page)?;
+        let (page, list) = Page::read(item).map_err(under_page)?;
+        let inline = inline_elements(list).map_err(under_page)?;
         let mut elements = Vec::new();
         let mut writer = ListWriter::new();
         page_preimage.put(PAGE_START);
@@ -109,7 +109,8 @@ fn check_page(item: Value<'_>, position: usize) -> Result<(), Violation> {
 }
 
 fn check_elements(page: Value<'_>, position: usize, form: BlobForm) -> Result<(), Violation> {
-    for (index, item) in Page::read(page)?.inline_elements()?.enumerate() {
+    let (_, list) = Page::read(page)?;
+    for (index, item) in inline_elements(list)?.enumerate() {
         depth::check(item, None)?;
         Element::read(item, form)
             .and_then(|element| element.write(None, &mut Nowhere))

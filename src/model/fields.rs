@@ -57,6 +57,12 @@ impl<'t> Undefined<'t> {
         }
     }
 
+    /// Adds the child list of an object that gets its children separately. It is reported even
+    /// if another undefined name is smaller (hash contract §15).
+    pub(super) fn add_child_list(&mut self, name: &'static str) {
+        self.smallest = Some(Cow::Borrowed(name));
+    }
+
     pub(super) fn refuse(self, what: &str) -> Result<(), Violation> {
         let Some(name) = self.smallest else {
             return Ok(());

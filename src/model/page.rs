@@ -7,8 +7,8 @@ use super::fields::{self, Slot, Undefined};
 use super::hash::Hash;
 use super::preimage::Preimage;
 use super::violation::Violation;
-use crate::json::Value;
 use crate::json::canonical::{Nowhere, Sink};
+use crate::json::{Items, Value};
 
 /// Name of the child list.
 pub(super) const ELEMENTS: &str = "elements";
@@ -33,16 +33,37 @@ pub fn page(
     declared: Contracts,
 ) -> Result<PageObject, Violation> {
     depth::check(value, Some(ELEMENTS))?;
-    let page = Page::read(value)?;
+    let (page, list) = Page::read(value)?;
     let mut preimage = Preimage::new(contract);
     preimage.put(PAGE_START);
     // The list comes first in the preimage and last in the judgement.
-    let elements =
-        children::write_wire_list(page.elements, ELEMENTS, contract, declared, &mut preimage);
+    let elements = children::write_wire_list(list, ELEMENTS, contract, declared, &mut preimage);
     page.write_rest(&mut preimage)?;
     let elements = elements?;
     let hash = preimage.finish();
     Ok(PageObject { hash, elements })
+}
+
+/// Validates and hashes a page given as its own members, without `elements`, and the hashes of
+/// its elements: how a page is computed again under another contract (hash contract §14.1).
+///
+/// # Errors
+/// The first violation in the order of hash contract §6.1; `elements` among the members is
+/// undefined.
+pub fn page_hash(
+    fields: Value<'_>,
+    elements: &[Hash],
+    contract: Contract,
+    declared: Contracts,
+) -> Result<Hash, Violation> {
+    depth::check(fields, Some(ELEMENTS))?;
+    let page = Page::read_without_elements(fields)?;
+    let mut preimage = Preimage::new(contract);
+    preimage.put(PAGE_START);
+    children::write_list(elements, &mut preimage);
+    page.write_rest(&mut preimage)?;
+    children::check_list(elements, ELEMENTS, contract, declared)?;
+    Ok(preimage.finish())
 }
 
 /// What precedes the child list in the canonical form.
@@ -53,40 +74,32 @@ pub(super) const PAGE_START: &[u8] = b"{\"elements\":";
 pub(super) struct Page<'t> {
     title: Slot<'t>,
     page_metadata: Slot<'t>,
-    pub(super) elements: Value<'t>,
 }
 
 impl<'t> Page<'t> {
-    /// Steps 1 to 4 up to the numbers.
-    pub(super) fn read(value: Value<'t>) -> Result<Self, Violation> {
-        let members = value
-            .members()
-            .ok_or_else(|| Violation::here("a page is an object"))?;
-        let (mut title, mut page_metadata, mut elements) = (None, None, None);
-        let mut undefined = Undefined::default();
-        for (name, value) in members {
-            match &*name {
-                "title" => title = Some(value),
-                "page_metadata" => page_metadata = Some(value),
-                ELEMENTS => elements = Some(value),
-                _ => undefined.add(name),
-            }
+    /// Steps 1 to 4 up to the numbers; also returns the child list.
+    pub(super) fn read(value: Value<'t>) -> Result<(Self, Value<'t>), Violation> {
+        let members = Members::of(value)?;
+        let list = fields::mandatory(members.elements, ELEMENTS)?;
+        Ok((Self::judge(members)?, list))
+    }
+
+    fn read_without_elements(value: Value<'t>) -> Result<Self, Violation> {
+        let mut members = Members::of(value)?;
+        if members.elements.is_some() {
+            members.undefined.add_child_list(ELEMENTS);
         }
-        let elements = fields::mandatory(elements, ELEMENTS)?;
-        undefined.refuse("a page")?;
-        let title = fields::optional_string(title, "title")?;
-        let page_metadata = fields::optional_object(page_metadata, "page_metadata")?;
+        Self::judge(members)
+    }
+
+    fn judge(members: Members<'t>) -> Result<Self, Violation> {
+        members.undefined.refuse("this page")?;
+        let title = fields::optional_string(members.title, "title")?;
+        let page_metadata = fields::optional_object(members.page_metadata, "page_metadata")?;
         Ok(Self {
             title,
             page_metadata,
-            elements,
         })
-    }
-
-    /// Returns the elements of a page that has them inline.
-    pub(super) fn inline_elements(&self) -> Result<crate::json::Items<'t>, Violation> {
-        let items = self.elements.items();
-        items.ok_or_else(|| fields::wrong_type(ELEMENTS, "an array"))
     }
 
     /// Writes what follows the child list.
@@ -101,8 +114,41 @@ impl<'t> Page<'t> {
     /// Judges everything of an expanded page but its elements (hash contract §6.4, step 2, after
     /// the depth).
     pub(super) fn check_expanded(value: Value<'t>) -> Result<(), Violation> {
-        let page = Self::read(value)?;
+        let (page, list) = Self::read(value)?;
         page.write_rest(&mut Nowhere)?;
-        page.inline_elements().map(drop)
+        inline_elements(list).map(drop)
+    }
+}
+
+/// Returns the elements of a page that has them inline.
+pub(super) fn inline_elements(list: Value<'_>) -> Result<Items<'_>, Violation> {
+    let items = list.items();
+    items.ok_or_else(|| fields::wrong_type(ELEMENTS, "an array"))
+}
+
+/// The members by name, unjudged.
+#[derive(Default)]
+struct Members<'t> {
+    title: Slot<'t>,
+    page_metadata: Slot<'t>,
+    elements: Slot<'t>,
+    undefined: Undefined<'t>,
+}
+
+impl<'t> Members<'t> {
+    fn of(value: Value<'t>) -> Result<Self, Violation> {
+        let members = value
+            .members()
+            .ok_or_else(|| Violation::here("a page is an object"))?;
+        let mut all = Self::default();
+        for (name, value) in members {
+            match &*name {
+                "title" => all.title = Some(value),
+                "page_metadata" => all.page_metadata = Some(value),
+                ELEMENTS => all.elements = Some(value),
+                _ => all.undefined.add(name),
+            }
+        }
+        Ok(all)
     }
 }

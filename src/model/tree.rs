@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::blob::BlobRef;
-use super::children::ListWriter;
+use super::children;
 use super::contract::Contract;
 use super::depth;
 use super::document::Document;
@@ -15,7 +15,7 @@ use super::element::{BlobForm, Element};
 use super::expanded::{element_pointer, first_violation};
 use super::fields;
 use super::hash::Hash;
-use super::page::{PAGE_START, Page};
+use super::page::{PAGE_START, Page, inline_elements};
 use super::preimage::Preimage;
 use super::violation::Violation;
 use crate::json::Value;
@@ -118,7 +118,7 @@ impl TreeBuilder {
         let page_list = std::mem::take(&mut self.page_list);
         let doc_hash = self.take(|sink| {
             document.write_start(sink)?;
-            write_list(&page_list, sink);
+            children::write_list(&page_list, sink);
             document.write_end(sink);
             Ok(())
         })?;
@@ -138,9 +138,9 @@ impl TreeBuilder {
         item: Value<'_>,
         resolve: &mut impl FnMut(Value<'_>) -> Result<Option<BlobRef>, Violation>,
     ) -> Result<(), Violation> {
-        let page = Page::read(item)?;
+        let (page, list) = Page::read(item)?;
         let mut elements = Vec::new();
-        for (position, item) in page.inline_elements()?.enumerate() {
+        for (position, item) in inline_elements(list)?.enumerate() {
             let element = Element::read(item, BlobForm::Source)?;
             let blob = match element.blob() {
                 Some(source) => resolve(source).map_err(|violation| {
@@ -153,7 +153,7 @@ impl TreeBuilder {
         }
         let hash = self.take(|sink| {
             sink.put(PAGE_START);
-            write_list(&elements, sink);
+            children::write_list(&elements, sink);
             page.write_rest(sink)
         })?;
         self.page_list.push(hash);
@@ -197,14 +197,6 @@ impl TreeBuilder {
         let text = self.text.as_str().into();
         Object { hash, text }
     }
-}
-
-fn write_list(hashes: &[Hash], sink: &mut (impl Sink + ?Sized)) {
-    let mut list = ListWriter::new();
-    for &hash in hashes {
-        list.put(hash, sink);
-    }
-    list.end(sink);
 }
 
 #[cfg(test)]

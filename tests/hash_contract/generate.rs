@@ -184,21 +184,43 @@ impl Generator {
         format!("{{\"pages\":{list},\"file_type\":\"md\"}}")
     }
 
+    /// A page without its elements, mostly.
+    pub(super) fn page_fields(&mut self) -> String {
+        let members = self.page_members();
+        self.object(members)
+    }
+
+    /// A document without its pages, mostly.
+    pub(super) fn document_fields(&mut self) -> String {
+        let members = self.document_members();
+        self.object(members)
+    }
+
     fn page_around(&mut self, list: String) -> String {
-        let mut members = Vec::new();
+        let mut members = self.page_members();
         let list = self.mandatory(list);
         members.extend(list.map(|value| ("elements".to_owned(), value)));
-        if self.rarely(2) {
-            members.push(("title".to_owned(), self.optional_text()));
-        }
-        self.metadata("page_metadata", &mut members);
         self.object(members)
     }
 
     fn document_around(&mut self, list: String) -> String {
-        let mut members = Vec::new();
+        let mut members = self.document_members();
         let list = self.mandatory(list);
         members.extend(list.map(|value| ("pages".to_owned(), value)));
+        self.object(members)
+    }
+
+    fn page_members(&mut self) -> Vec<(String, String)> {
+        let mut members = Vec::new();
+        if self.rarely(2) {
+            members.push(("title".to_owned(), self.optional_text()));
+        }
+        self.metadata("page_metadata", &mut members);
+        members
+    }
+
+    fn document_members(&mut self) -> Vec<(String, String)> {
+        let mut members = Vec::new();
         let file_type = self.file_type();
         let file_type = self.string(&file_type);
         let file_type = self.mandatory(file_type);
@@ -207,7 +229,7 @@ impl Generator {
             members.push(("title".to_owned(), self.optional_text()));
         }
         self.metadata("doc_metadata", &mut members);
-        self.object(members)
+        members
     }
 
     /// Mostly the value, sometimes null, nothing or something else.
@@ -447,7 +469,15 @@ impl Generator {
             let name = match self.below(3) {
                 0 => self.characters(3),
                 _ => self
-                    .pick(&["number", "id", "file_uri", "elements", "z\u{fb33}", "z😀"])
+                    .pick(&[
+                        "number",
+                        "id",
+                        "file_uri",
+                        "elements",
+                        "pages",
+                        "z\u{fb33}",
+                        "z😀",
+                    ])
                     .to_owned(),
             };
             if members.iter().all(|(other, _)| *other != name) {

@@ -9,14 +9,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use dpe::json::{Text, Value, Writer, canonical};
 use dpe::model::{
-    BlobRef, Contract, Contracts, FileUri, Hash, TreeBuilder, Violation, check_file_type, document,
-    element, expanded, nesting_depth, page,
+    BlobRef, Contract, Contracts, FileUri, Hash, TreeBuilder, Violation, check_file_type, doc_hash,
+    document, element, expanded, nesting_depth, page, page_hash,
 };
 use dpe_hash::ObjectKind;
 
 use super::generate::Generator;
 
-const CASES: usize = 60_000;
+const CASES: usize = 42_000;
 /// Where the oracle's parser gives up.
 const ORACLE_GUARD: usize = 68;
 
@@ -179,6 +179,40 @@ const KINDS: &[Kind] = &[
         theirs: |text, setting| their_expanded(text, setting),
     },
     Kind {
+        name: "page fields",
+        generate: Generator::page_fields,
+        ours: |text, setting| {
+            our_value(text, |fields| {
+                let children = some_hashes(setting);
+                page_hash(fields, &children, setting.contract, setting.declared)
+                    .map(|hash| hash.to_string())
+            })
+        },
+        theirs: |text, setting| {
+            their_value(text, |fields| {
+                let (children, declared) = (some_hash_texts(setting), setting.declared_names());
+                dpe_hash::page_hash_with(fields, &children, setting.contract.name(), &declared)
+            })
+        },
+    },
+    Kind {
+        name: "document fields",
+        generate: Generator::document_fields,
+        ours: |text, setting| {
+            our_value(text, |fields| {
+                let children = some_hashes(setting);
+                doc_hash(fields, &children, setting.contract, setting.declared)
+                    .map(|hash| hash.to_string())
+            })
+        },
+        theirs: |text, setting| {
+            their_value(text, |fields| {
+                let (children, declared) = (some_hash_texts(setting), setting.declared_names());
+                dpe_hash::doc_hash_with(fields, &children, setting.contract.name(), &declared)
+            })
+        },
+    },
+    Kind {
         name: "jcs",
         generate: |generator| generator.value(4),
         ours: |text, _| {
@@ -315,6 +349,20 @@ fn our_tree(text: &[u8], setting: Setting) -> Judgement {
             .collect();
         Ok(format!("{} {listed:?}", tree.doc_hash))
     })
+}
+
+/// Children that are right for the contract, and now and then one that is not.
+fn some_hashes(setting: Setting) -> Vec<Hash> {
+    let right = Hash::new(setting.contract, [7; 32]);
+    let dpe1 = Hash::new(Contract::Dpe1, [8; 32]);
+    match setting.declared == Contracts::SUPPORTED {
+        true => vec![right, right],
+        false => vec![right, dpe1],
+    }
+}
+
+fn some_hash_texts(setting: Setting) -> Vec<String> {
+    some_hashes(setting).iter().map(Hash::to_string).collect()
 }
 
 fn with_children<C: ToString>(hash: Hash, children: impl Iterator<Item = C>) -> String {
