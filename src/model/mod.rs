@@ -19,6 +19,7 @@ mod hash;
 mod hex;
 mod page;
 mod preimage;
+mod remote_url;
 mod tree;
 mod violation;
 
@@ -33,5 +34,6 @@ pub use file_type::{InvalidFileType, RECOMMENDED_FILE_TYPES, check_file_type};
 pub use file_uri::{FileUri, InvalidUri};
 pub use hash::{Hash, HashError};
 pub use page::{PageObject, page, page_hash};
+pub use remote_url::{InvalidRemoteUrl, check_remote_url};
 pub use tree::{Object, Tree, TreeBuilder};
 pub use violation::{Code, Violation};

@@ -315,6 +315,63 @@ impl Generator {
         uri
     }
 
+    /// A remote URL, often valid.
+    pub(super) fn remote_url(&mut self) -> String {
+        let scheme = match self.below(12) {
+            0 => self.pick(&["ftp://", "http:", "HTTP://", "http://u@"]),
+            1..6 => "http://",
+            _ => "https://",
+        };
+        let host = match self.below(3) {
+            0 => format!("[{}]", self.ipv6()),
+            1 => self.host(&["a", "ex_a", "!", "1", "A", ""]),
+            _ => self.host(&["1", "127", "0", "255", "01", "256", "0x", "0x7f"]),
+        };
+        let mut url = format!("{scheme}{host}");
+        if self.rarely(4) {
+            url.push_str(self.pick(&[":80", ":443", ":1", ":0", ":65535", ":65536", ":", ":080"]));
+        }
+        for _ in 0..self.below(3) {
+            url.push_str(self.pick(&["/r", "/1", "/~", "/%2F", "/a:b@c", "//a"]));
+        }
+        if self.rarely(6) {
+            url.push_str(self.pick(&["/.", "/..", "/%2f", "/", "/[", "?q", "#"]));
+        }
+        url
+    }
+
+    /// Labels with a point between them; the first ones of the choices are the likely ones.
+    fn host(&mut self, labels: &[&str]) -> String {
+        let labels: Vec<&str> = (0..4)
+            .map(|_| {
+                let most = if self.rarely(8) { labels.len() } else { 4 };
+                labels[self.below(most)]
+            })
+            .collect();
+        let shortest = if self.rarely(4) { 1 } else { 4 };
+        labels[..shortest].join(".")
+    }
+
+    fn ipv6(&mut self) -> String {
+        let groups = ["0", "0", "0", "1", "ffff", "db8", "00", "A"];
+        let choices = if self.rarely(3) { 8 } else { 6 };
+        let mut address = String::new();
+        for position in 0..8 - self.below(5) {
+            if position > 0 {
+                address.push_str(if self.rarely(5) { "::" } else { ":" });
+            }
+            address.push_str(groups[self.below(choices)]);
+        }
+        match self.below(6) {
+            0 => format!("::{address}"),
+            1 => format!("{address}::"),
+            2 => address
+                .parse::<std::net::Ipv6Addr>()
+                .map_or(address, |valid| valid.to_string()),
+            _ => address,
+        }
+    }
+
     fn metadata(&mut self, name: &str, members: &mut Vec<(String, String)>) {
         let value = match self.below(24) {
             0..8 => return,
