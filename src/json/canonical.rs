@@ -279,3 +279,91 @@ impl PartialOrd for Utf16Ordered {
         Some(self.cmp(other))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
+
+    use super::{ReadableText, utf16_order, write, write_string};
+    use crate::json::{Text, Writer};
+
+    fn json() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            prop::sample::select(vec!["null", "true", "false", "-0", "1e20", "2.50"])
+                .prop_map(str::to_owned),
+            any::<f64>()
+                .prop_filter("JSON has finite numbers only", |value| value.is_finite())
+                .prop_map(|value| format!("{value:e}")),
+            any::<String>().prop_map(|text| quoted(&text)),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            let members = prop::collection::btree_map(any::<String>(), inner.clone(), 0..6);
+            prop_oneof![
+                prop::collection::vec(inner, 0..6)
+                    .prop_map(|items| format!("[ {} ]", items.join(" , "))),
+                members.prop_map(|members| {
+                    let members = members.iter();
+                    let members: Vec<String> = members
+                        .map(|(name, value)| format!("{} : {value}", quoted(name)))
+                        .collect();
+                    format!("{{{}}}", members.join(","))
+                }),
+            ]
+        })
+    }
+
+    fn quoted(text: &str) -> String {
+        let mut bytes = Vec::new();
+        write_string(text, &mut bytes);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    fn canonical(text: &str) -> String {
+        let mut bytes = Vec::new();
+        write(Text::parse(text.as_bytes()).unwrap().root(), &mut bytes).unwrap();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn readable_text_is_canonical_again(text in json()) {
+            let mut readable = ReadableText::default();
+            write(Text::parse(text.as_bytes()).unwrap().root(), &mut readable).unwrap();
+            let expected = canonical(&text);
+            prop_assert_eq!(&canonical(readable.as_str()), &expected);
+            if let Some(bytes) = readable.canonical() {
+                prop_assert_eq!(bytes, expected.as_bytes());
+            }
+        }
+
+        #[test]
+        fn written_string_is_read_as_it_was(value in any::<String>()) {
+            let text = Writer::new().string(&value).clone().into_string();
+            let parsed = Text::parse(text.as_bytes()).unwrap();
+            prop_assert_eq!(parsed.root().as_str().unwrap(), value.as_str());
+            prop_assert_eq!(canonical(&text), text);
+        }
+
+        #[test]
+        fn written_double_reads_back_to_the_same_value(value in any::<f64>()) {
+            if value.is_finite() {
+                let text = canonical(&format!("{value:e}"));
+                prop_assert_eq!(text.parse::<f64>().unwrap(), value);
+            }
+        }
+
+        #[test]
+        fn order_of_names_is_that_of_their_code_units(one in ".{0,4}", other in ".{0,4}") {
+            let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();
+            prop_assert_eq!(utf16_order(&one, &other), units(&one).cmp(&units(&other)));
+        }
+    }
+
+    #[test]
+    fn names_with_escapes_are_sorted_by_what_they_say() {
+        assert_eq!(
+            canonical(r#"{"b":1,"\u0061":2,"\ud83d\ude00":3,"\ufb33":4,"~":5}"#),
+            "{\"a\":2,\"b\":1,\"~\":5,\"😀\":3,\"\u{fb33}\":4}"
+        );
+    }
+}
