@@ -42,8 +42,10 @@ pub(super) enum Answer {
 /// The host's end of a plugin.
 #[derive(Debug)]
 pub(super) struct Connection {
-    child: Child,
+    /// Before the child, since values are dropped in this order: a leader that was reaped might
+    /// have left its number to somebody else.
     group: ProcessGroup,
+    child: Child,
     stdin: Option<ChildStdin>,
     stdout: LineReader<ChildStdout>,
     stderr: JoinHandle<()>,

@@ -148,13 +148,11 @@ impl<T, R> Shared<T, R> {
 }
 
 impl<T, R> Drop for Pipeline<T, R> {
+    /// Tells the workers to stop after the task at hand. They are not waited for: a plugin that is
+    /// told to go should not finish extracting a large file first.
     fn drop(&mut self) {
         self.shared.lock().stopped = true;
         self.shared.changed.notify_all();
-        for worker in self.workers.drain(..) {
-            // A panic has been reported by `next` or concerns nobody any more.
-            let _ = worker.join();
-        }
     }
 }
 
