@@ -123,6 +123,8 @@ impl Globs {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn config(text: &str) -> Result<Config, serde_json::Error> {
@@ -138,6 +140,22 @@ mod tests {
         assert!(parsed.globs().is_ok());
         assert!(config(r#"{"root":"/x","colour":1}"#).is_err());
         assert!(config("{}").is_err());
+    }
+
+    #[test]
+    fn the_schema_of_the_manifest_names_the_members_and_their_defaults() {
+        let manifest: serde_json::Value = serde_json::from_str(crate::MANIFEST).unwrap();
+        let schema = manifest["config_schema"]["properties"].as_object().unwrap();
+        let full = config(r#"{"root":"/x","only":["a"]}"#).unwrap();
+        let members = serde_json::to_value(&full).unwrap();
+        let members = members.as_object().unwrap();
+        let names = |map: &serde_json::Map<_, _>| map.keys().cloned().collect::<BTreeSet<String>>();
+        assert_eq!(names(schema), names(members));
+        for (name, property) in schema {
+            if let Some(default) = property.get("default") {
+                assert_eq!(&members[name], default, "{name}");
+            }
+        }
     }
 
     #[test]

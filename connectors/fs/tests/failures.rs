@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -80,6 +81,40 @@ fn a_file_above_the_limit_is_an_error_item_that_says_how_to_go_on() {
     assert_eq!(scanned.lines(), ["+a.txt", "!b.txt content_invalid"]);
     let message = scanned.items[1]["message"].as_str().unwrap();
     assert!(message.contains("max_file_bytes"), "{message}");
+}
+
+/// Enough work for a message to overtake it.
+fn large_folder() -> Folder {
+    let folder = Folder::new();
+    for number in 0..4000 {
+        folder.write(
+            format!("{}/{number}.md", number % 50),
+            "# Title\n\ntext\n".repeat(40),
+        );
+    }
+    folder
+}
+
+#[test]
+fn a_cancelled_scan_is_answered_and_the_next_one_starts_anew() {
+    let folder = large_folder();
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let id = plugin.send("scan", json!({"max_items": 1_000_000}));
+    plugin.cancel(id);
+    assert_eq!(plugin.receive(id)["error"]["code"], -32001);
+    let scanned = plugin.scan(None);
+    assert_eq!(scanned.items.len(), 4000);
+    plugin.shut_down();
+}
+
+#[test]
+fn closing_stdin_ends_the_connector_in_the_middle_of_a_scan() {
+    let folder = large_folder();
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    plugin.send("scan", json!({"max_items": 1_000_000}));
+    let began = Instant::now();
+    plugin.hang_up();
+    assert!(began.elapsed() < Duration::from_secs(3));
 }
 
 fn lock(folder: &Folder, path: &str, mode: u32) {

@@ -123,11 +123,28 @@ impl Plugin {
         }
     }
 
-    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+    /// Sends a request and returns its id.
+    pub(crate) fn send(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next_id;
         self.next_id += 1;
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         writeln!(self.to, "{request}").unwrap();
+        id
+    }
+
+    pub(crate) fn cancel(&mut self, id: i64) {
+        let params = json!({"id": id});
+        let message = json!({"jsonrpc": "2.0", "method": "cancel", "params": params});
+        writeln!(self.to, "{message}").unwrap();
+    }
+
+    pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.receive(id)
+    }
+
+    /// Returns the response to request `id`, which has to be the next message.
+    pub(crate) fn receive(&mut self, id: i64) -> Value {
         let mut line = String::new();
         self.from.read_line(&mut line).unwrap();
         let answer: Value = serde_json::from_str(&line).unwrap();
@@ -174,6 +191,12 @@ impl Plugin {
 
     pub(crate) fn stderr(&self) -> String {
         String::from_utf8(self.stderr.0.lock().unwrap().clone()).unwrap()
+    }
+
+    /// Closes stdin and waits for the end.
+    pub(crate) fn hang_up(self) {
+        drop(self.to);
+        assert_eq!(self.thread.join().unwrap(), 0);
     }
 
     pub(crate) fn shut_down(mut self) {
