@@ -8,4 +8,5 @@
 
 mod hash_contract;
 mod house;
+mod push;
 mod server;

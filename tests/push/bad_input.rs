@@ -1,0 +1,188 @@
+//! Bad input gives a clear error, and what is on the remote stays.
+
+use std::fs;
+
+use super::place::{Place, run};
+
+fn pushed_place() -> Place {
+    let place = Place::new();
+    place.write("a.md", "# One\n");
+    place.write("b.json", "{}\n");
+    place.pushed();
+    place
+}
+
+#[test]
+fn invalid_utf8_fails_its_document_only() {
+    let place = pushed_place();
+    let before = place.remote();
+    place.write("a.md", b"# One\n\xff\xfe\xfa\n");
+    place.write("new.md", "New.\n");
+    let (report, run) = place.push();
+    assert_eq!((report.outcome.as_str(), run.code), ("partial", Some(1)));
+    assert_eq!(report.failures.len(), 1);
+    let failure = &report.failures[0];
+    assert_eq!(
+        (&*failure.code, failure.file_uri.as_deref()),
+        ("content_invalid", Some("dpe://docs/a.md"))
+    );
+    assert!(failure.message.contains("UTF-8"), "{failure:?}");
+    assert_eq!(place.remote()["a.md"], before["a.md"]);
+    assert_eq!(report.counts.created, 1);
+    assert!(!report.cursor_persisted);
+}
+
+#[test]
+fn broken_json_is_named_with_its_place() {
+    let place = pushed_place();
+    let before = place.remote();
+    place.write("b.json", "{\n  \"a\": 1,\n}\n");
+    let (report, run) = place.push();
+    assert_eq!(run.code, Some(1));
+    assert!(report.failures[0].message.contains("line 3"), "{report:?}");
+    assert!(run.stderr.contains("dpe://docs/b.json"), "{run:?}");
+    assert_eq!(place.remote(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_not_utf8_is_delivered_under_its_bytes() {
+    use std::os::unix::ffi::OsStrExt;
+    let place = pushed_place();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9 1.md");
+    fs::write(place.docs().join(name), "Text.\n").unwrap();
+    assert_eq!(place.pushed().created, 1);
+    assert!(place.names().contains(&"caf%E9%201.md".to_owned()));
+}
+
+#[test]
+fn a_missing_source_is_refused_and_nothing_is_deleted() {
+    let place = pushed_place();
+    let before = place.remote();
+    fs::rename(place.docs(), place.path().join("elsewhere")).unwrap();
+    let run = place.dpe(&["push", "docs"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.stderr.contains("docs"), "{run:?}");
+    assert_eq!(place.remote(), before);
+}
+
+#[test]
+fn a_suddenly_empty_source_is_refused_and_nothing_is_deleted() {
+    let place = pushed_place();
+    let before = place.remote();
+    place.remove("a.md");
+    place.remove("b.json");
+    let (report, run) = place.push();
+    assert_eq!(
+        (report.outcome.as_str(), run.code),
+        ("failed", Some(3)),
+        "{run:?}"
+    );
+    assert_eq!(place.remote(), before);
+}
+
+#[test]
+fn a_round_that_would_delete_most_stops_before_the_first_write() {
+    let place = Place::new();
+    for number in 0..40 {
+        place.write(&format!("{number}.md"), format!("Text {number}.\n"));
+    }
+    place.pushed();
+    let before = place.remote();
+    for number in 0..25 {
+        place.remove(&format!("{number}.md"));
+    }
+    place.write("39.md", "Changed too.\n");
+    place.write("new.md", "New too.\n");
+    let (report, run) = place.push();
+    assert_eq!(
+        (run.code, &*report.failures[0].code),
+        (Some(3), "mass_delete"),
+        "{run:?}"
+    );
+    assert_eq!(report.failures[0].level, "instance");
+    assert!(run.stderr.contains("--max-delete"), "{run:?}");
+    assert_eq!(place.remote(), before);
+    let (report, _) = place.push_with(&["--max-delete", "25"]);
+    assert_eq!((report.counts.deleted, report.counts.updated), (25, 1));
+    assert_eq!(place.remote(), place.fresh_remote());
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused_and_left_untouched() {
+    let place = pushed_place();
+    let file = place.store().join("remote.db");
+    set_user_version(&file, 99);
+    let before = fs::read(&file).unwrap();
+    place.write("new.md", "New.\n");
+    let run = place.dpe(&["push", "docs"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.stderr.contains("version"), "{run:?}");
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn a_directory_that_is_no_store_is_refused_and_left_untouched() {
+    let place = pushed_place();
+    fs::create_dir(place.path().join("photos")).unwrap();
+    fs::write(place.path().join("photos/cat.jpg"), "meow").unwrap();
+    let run = place.dpe(&["push", "docs", "--remote", "photos"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert_eq!(
+        fs::read_dir(place.path().join("photos")).unwrap().count(),
+        1
+    );
+}
+
+#[test]
+fn state_of_a_newer_version_is_refused_and_left_untouched() {
+    let place = pushed_place();
+    let instances = place.path().join("home/.local/state/dpe/instances");
+    let instance = fs::read_dir(instances).unwrap().next().unwrap().unwrap();
+    let file = instance.path().join("state.db");
+    set_user_version(&file, 99);
+    let before = fs::read(&file).unwrap();
+    let (report, run) = place.push();
+    assert_eq!(
+        (run.code, &*report.failures[0].code),
+        (Some(2), "state_unavailable"),
+        "{run:?}"
+    );
+    assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn two_folders_of_one_name_do_not_overwrite_each_other() {
+    let place = pushed_place();
+    let before = place.remote();
+    fs::create_dir_all(place.path().join("other/docs")).unwrap();
+    fs::write(place.path().join("other/docs/a.md"), "Another.\n").unwrap();
+    let run = place.dpe(&["push", "other/docs"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.stderr.contains("--prefix"), "{run:?}");
+    assert_eq!(place.remote(), before);
+    let run = place.dpe(&["push", "other/docs", "--prefix", "dpe://other/"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn without_a_home_the_places_may_be_given() {
+    let place = pushed_place();
+    let given = run(place.command().env_remove("HOME").args([
+        "push",
+        "docs",
+        "--remote",
+        "store",
+        "--state-dir",
+        "state",
+    ]));
+    assert_eq!(given.code, Some(0), "{given:?}");
+    assert!(given.stderr.contains("2 created"), "{given:?}");
+}
+
+/// Writes the version number where SQLite keeps it: four bytes at offset 60 of the file header.
+fn set_user_version(file: &std::path::Path, version: u32) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[60..64].copy_from_slice(&version.to_be_bytes());
+    fs::write(file, bytes).unwrap();
+}

@@ -1,0 +1,149 @@
+//! The exit code is the truth, one test per code; and where output goes.
+
+use std::process::Stdio;
+
+use super::place::{Place, run};
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("a.md", "# One\n");
+    place
+}
+
+#[test]
+fn success_is_0_and_leaves_stdout_empty() {
+    let place = place();
+    let run = place.dpe(&["push", "docs"]);
+    assert_eq!((run.code, &*run.stdout), (Some(0), ""), "{run:?}");
+    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
+    assert!(run.stderr.starts_with(
+        "pushed docs: 1 created, 0 updated, 0 moved, 0 deleted, 0 unchanged, 0 failed ("
+    ));
+}
+
+#[test]
+fn quiet_says_nothing_when_all_is_well_and_something_when_not() {
+    let place = place();
+    let run = place.dpe(&["push", "-q", "docs"]);
+    assert_eq!((run.code, &*run.stdout, &*run.stderr), (Some(0), "", ""));
+    place.write("b.json", "{");
+    let run = place.dpe(&["push", "-q", "docs"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.contains("b.json"), "{run:?}");
+}
+
+#[test]
+fn a_failed_document_is_1() {
+    let place = place();
+    place.write("b.json", "{");
+    assert_eq!(place.dpe(&["push", "docs"]).code, Some(1));
+}
+
+#[test]
+fn a_store_in_use_is_2() {
+    let place = place();
+    place.dpe(&["push", "docs"]);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(place.store().join("lock"))
+        .unwrap();
+    file.lock().unwrap();
+    place.write("b.md", "New.\n");
+    let run = place.dpe(&["push", "docs"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("in use"), "{run:?}");
+    file.unlock().unwrap();
+    assert_eq!(place.dpe(&["push", "docs"]).code, Some(0));
+}
+
+#[test]
+fn a_missing_source_is_3() {
+    assert_eq!(place().dpe(&["push", "nowhere"]).code, Some(3));
+}
+
+#[test]
+fn a_source_that_is_being_pushed_is_4() {
+    let place = place();
+    place.dpe(&["push", "docs"]);
+    let instances = place.path().join("home/.local/state/dpe/instances");
+    let instance = std::fs::read_dir(instances)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let file = std::fs::File::options()
+        .write(true)
+        .open(instance.path().join("lock"))
+        .unwrap();
+    file.lock().unwrap();
+    let (report, run) = place.push();
+    assert_eq!(
+        (run.code, &*report.failures[0].code),
+        (Some(4), "instance_busy"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_wrong_command_line_is_64_and_help_is_0() {
+    let place = place();
+    for arguments in [
+        &["push"][..],
+        &["push", "docs", "--max-delete", "many"],
+        &["fetch"],
+        &["show", "no uri"],
+    ] {
+        assert_eq!(place.dpe(arguments).code, Some(64), "{arguments:?}");
+    }
+    for arguments in [&["--help"][..], &["push", "--help"], &["--version"]] {
+        let run = place.dpe(arguments);
+        assert_eq!(run.code, Some(0), "{arguments:?}");
+        assert!(!run.stdout.is_empty());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_74() {
+    let place = place();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let status = place
+        .command()
+        .args(["push", "--json", "docs"])
+        .stdout(Stdio::from(full))
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(74));
+}
+
+#[test]
+fn with_json_an_error_is_an_object_too() {
+    let place = place();
+    let run = place.dpe(&["ls", "--json"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    let error: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(error["error"]["code"], "dpe::server::store_missing");
+    assert!(error["error"]["help"].is_string());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::new();
+    for number in 0..2000 {
+        place.write(&format!("{number}.txt"), format!("{number}"));
+    }
+    place.pushed();
+    let dpe = env!("CARGO_BIN_EXE_dpe");
+    let script = format!("{dpe} ls | head -n 1; echo ${{PIPESTATUS[0]}}");
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["-c", &script])
+        .env("HOME", place.path().join("home"))
+        .current_dir(place.path());
+    let piped = run(&mut bash);
+    assert_eq!(piped.stdout, "dpe://docs/0.txt\n0\n");
+    assert_eq!(piped.stderr, "");
+}

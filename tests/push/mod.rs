@@ -1,0 +1,8 @@
+//! `dpe push` as a person or a script uses it: real folders, real processes, a real store.
+
+mod bad_input;
+mod changes;
+mod exit_codes;
+mod killed;
+mod others;
+mod place;

@@ -1,0 +1,123 @@
+//! Other writers on the same remote, and the other commands.
+
+use super::place::{Place, counts};
+
+fn pushed_place() -> Place {
+    let place = Place::new();
+    place.write("a.md", "# One\n\nFirst.\n");
+    place.write("b.md", "# Two\n\nSecond.\n");
+    place.pushed();
+    place
+}
+
+#[test]
+fn a_document_that_somebody_deleted_comes_back_when_it_changes() {
+    let place = pushed_place();
+    assert_eq!(place.dpe(&["rm", "dpe://docs/a.md"]).code, Some(0));
+    assert_eq!(place.names(), ["b.md"]);
+    place.write("a.md", "# One\n\nChanged.\n");
+    assert_eq!(place.pushed().created, 1);
+    assert_eq!(place.remote(), place.fresh_remote());
+}
+
+#[test]
+fn a_delete_of_a_document_that_somebody_renamed_is_achieved() {
+    let place = pushed_place();
+    let moved = place.dpe(&["mv", "dpe://docs/a.md", "dpe://docs/elsewhere.md"]);
+    assert_eq!(moved.code, Some(0), "{moved:?}");
+    place.remove("a.md");
+    assert_eq!(place.pushed(), counts(0, 0, 0, 1, 1));
+    assert_eq!(place.names(), ["b.md", "elsewhere.md"]);
+}
+
+#[test]
+fn a_move_onto_an_occupied_document_fails_and_touches_neither() {
+    let place = pushed_place();
+    place.dpe(&["mv", "dpe://docs/b.md", "dpe://docs/taken.md"]);
+    let before = place.remote();
+    place.rename("a.md", "taken.md");
+    let (report, run) = place.push();
+    assert_eq!(
+        (report.outcome.as_str(), run.code),
+        ("partial", Some(1)),
+        "{run:?}"
+    );
+    assert_eq!(report.failures[0].code, "DPE_ALREADY_EXISTS");
+    assert_eq!(place.remote(), before);
+}
+
+#[test]
+fn rm_of_what_is_not_there_succeeds_and_mv_of_it_does_not() {
+    let place = pushed_place();
+    assert_eq!(place.dpe(&["rm", "dpe://docs/none.md"]).code, Some(0));
+    assert_eq!(
+        place
+            .dpe(&["mv", "dpe://docs/none.md", "dpe://docs/x.md"])
+            .code,
+        Some(1)
+    );
+    assert_eq!(
+        place
+            .dpe(&["mv", "dpe://docs/a.md", "dpe://docs/b.md"])
+            .code,
+        Some(1)
+    );
+    assert_eq!(place.dpe(&["show", "dpe://docs/none.md"]).code, Some(1));
+}
+
+#[test]
+fn a_base_that_is_not_what_is_there_is_refused() {
+    let place = pushed_place();
+    let remote = place.remote();
+    let other = remote["b.md"].as_str();
+    assert_eq!(
+        place.dpe(&["rm", "dpe://docs/a.md", "--base", other]).code,
+        Some(1)
+    );
+    assert_eq!(place.remote(), remote);
+    let own = remote["a.md"].as_str();
+    assert_eq!(
+        place.dpe(&["rm", "dpe://docs/a.md", "--base", own]).code,
+        Some(0)
+    );
+}
+
+#[test]
+fn recursive_rm_wants_a_yes_where_nobody_can_be_asked() {
+    let place = pushed_place();
+    let run = place.dpe(&["rm", "-r", "dpe://docs/"]);
+    assert_eq!(run.code, Some(64), "{run:?}");
+    assert_eq!(place.names().len(), 2);
+    let run = place.dpe(&["rm", "-r", "-n", "dpe://docs/"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(place.names().len(), 2);
+    assert_eq!(
+        place.dpe(&["rm", "-r", "--yes", "dpe://docs/"]).code,
+        Some(0)
+    );
+    assert!(place.names().is_empty());
+}
+
+#[test]
+fn show_gives_the_members_that_were_promised() {
+    let place = pushed_place();
+    let run = place.dpe(&["show", "--json", "dpe://docs/a.md"]);
+    let shown: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(shown["file_uri"], "dpe://docs/a.md");
+    assert_eq!(shown["doc_hash"], place.remote()["a.md"].as_str());
+    assert_eq!(shown["document"]["title"], "One");
+    let content_hash = shown["pages"][0]["elements"][1].as_str().unwrap();
+    assert_eq!(shown["elements"][content_hash]["text"], "First.");
+    let run = place.dpe(&["show", "dpe://docs/a.md"]);
+    assert!(run.stdout.contains("First."), "{run:?}");
+}
+
+#[test]
+fn ls_takes_a_literal_prefix() {
+    let place = pushed_place();
+    assert_eq!(
+        place.dpe(&["ls", "dpe://docs/a"]).stdout,
+        "dpe://docs/a.md\n"
+    );
+    assert_eq!(place.dpe(&["ls", "dpe://nothing"]).stdout, "");
+}

@@ -1,0 +1,196 @@
+//! A hermetic place to run `dpe` in: its own home, its own folder of documents.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// The members of a report that tests look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+pub struct Counts {
+    pub created: u64,
+    pub updated: u64,
+    pub unchanged: u64,
+    pub deleted: u64,
+    pub moved: u64,
+    pub failed: u64,
+}
+
+#[derive(Clone, Debug, serde::Deserialize)]
+pub struct Failure {
+    pub level: String,
+    pub code: String,
+    pub message: String,
+    pub file_uri: Option<String>,
+}
+
+#[derive(Clone, Debug, serde::Deserialize)]
+pub struct Report {
+    pub outcome: String,
+    pub incremental: Option<bool>,
+    pub cursor_persisted: bool,
+    pub counts: Counts,
+    pub failures: Vec<Failure>,
+}
+
+/// What one run of `dpe` came to.
+#[derive(Debug)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+pub struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(directory.path().join("home")).unwrap();
+        fs::create_dir_all(directory.path().join("docs")).unwrap();
+        Self { directory }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub fn docs(&self) -> PathBuf {
+        self.path().join("docs")
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path().join("home/.local/share/dpe/remote")
+    }
+
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.docs().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn remove(&self, name: &str) {
+        fs::remove_file(self.docs().join(name)).unwrap();
+    }
+
+    pub fn rename(&self, from: &str, to: &str) {
+        let to = self.docs().join(to);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::rename(self.docs().join(from), to).unwrap();
+    }
+
+    /// A command that sees nothing of the environment of the tests.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dpe"));
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path().join("home"))
+            .current_dir(self.path());
+        command
+    }
+
+    pub fn dpe(&self, arguments: &[&str]) -> Run {
+        run(self.command().args(arguments))
+    }
+
+    /// Pushes `docs` and returns the report.
+    pub fn push(&self) -> (Report, Run) {
+        self.push_with(&[])
+    }
+
+    pub fn push_with(&self, arguments: &[&str]) -> (Report, Run) {
+        let run = self.dpe(&[&["push", "--json", "docs"], arguments].concat());
+        let report = serde_json::from_str(run.stdout.trim_end())
+            .unwrap_or_else(|error| panic!("{error}: {run:?}"));
+        (report, run)
+    }
+
+    /// Pushes `docs`, which has to succeed, and returns the counts.
+    pub fn pushed(&self) -> Counts {
+        let (report, run) = self.push();
+        assert_eq!(
+            (run.code, &*report.outcome),
+            (Some(0), "succeeded"),
+            "{run:?}"
+        );
+        report.counts
+    }
+
+    /// What the remote holds: URI without the prefix → doc_hash.
+    pub fn remote(&self) -> BTreeMap<String, String> {
+        #[derive(serde::Deserialize)]
+        struct Listed {
+            file_uri: String,
+            doc_hash: String,
+        }
+        let listed = self.dpe(&["ls", "--json"]);
+        assert_eq!(listed.code, Some(0), "{listed:?}");
+        listed
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str::<Listed>(line).unwrap())
+            .map(|listed| {
+                let name = listed
+                    .file_uri
+                    .strip_prefix("dpe://docs/")
+                    .unwrap()
+                    .to_owned();
+                (name, listed.doc_hash)
+            })
+            .collect()
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.remote().into_keys().collect()
+    }
+
+    /// What a first push of the same folder to an empty remote gives: the truth to compare with.
+    pub fn fresh_remote(&self) -> BTreeMap<String, String> {
+        let other = Self::new();
+        copy(&self.docs(), &other.docs());
+        other.pushed();
+        other.remote()
+    }
+}
+
+pub fn run(command: &mut Command) -> Run {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
+    Run {
+        code: status.code(),
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
+}
+
+pub fn counts(created: u64, updated: u64, moved: u64, deleted: u64, unchanged: u64) -> Counts {
+    Counts {
+        created,
+        updated,
+        unchanged,
+        deleted,
+        moved,
+        failed: 0,
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
