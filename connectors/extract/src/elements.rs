@@ -30,29 +30,40 @@ impl Elements {
     /// Adds a text, in as many elements of the same category as the budget asks for. Metadata is
     /// repeated on each.
     pub(crate) fn push_text(&mut self, category: Category, text: &str, metadata: &Metadata) {
-        self.push_linked(category, text, &[], metadata);
+        for (_, piece) in pieces(text) {
+            self.push(Element {
+                metadata: metadata.clone(),
+                ..Element::text(category, piece)
+            });
+        }
     }
 
     /// As [`push_text`](Self::push_text); each link goes with the piece in which it begins.
     pub(crate) fn push_linked(
         &mut self,
         category: Category,
-        text: &str,
+        text: String,
         links: &[Link],
-        metadata: &Metadata,
+        mut metadata: Metadata,
     ) {
-        let mut links = links.iter().peekable();
-        for (start, piece) in pieces(text) {
-            let mut element = Element::text(category, piece);
-            element.metadata = metadata.clone();
-            let mut own = Vec::new();
-            while let Some(link) = links.next_if(|link| link.start <= start + piece.len()) {
-                own.push(link_value(&text[link.start..link.end], &link.url));
-            }
-            if !own.is_empty() {
-                element.metadata.insert("links".to_owned(), own.into());
-            }
-            self.push(element);
+        if text.len() <= ELEMENT_BYTES {
+            note_links(&mut metadata, &text, links);
+            self.push(Element {
+                metadata,
+                ..Element::text(category, text)
+            });
+            return;
+        }
+        let mut rest = links;
+        for (start, piece) in pieces(&text) {
+            let own = rest.partition_point(|link| link.start <= start + piece.len());
+            let mut metadata = metadata.clone();
+            note_links(&mut metadata, &text, &rest[..own]);
+            rest = &rest[own..];
+            self.push(Element {
+                metadata,
+                ..Element::text(category, piece)
+            });
         }
     }
 
@@ -62,6 +73,15 @@ impl Elements {
 
     pub(crate) fn into_vec(self) -> Vec<Element> {
         self.0
+    }
+}
+
+fn note_links(metadata: &mut Metadata, text: &str, links: &[Link]) {
+    if !links.is_empty() {
+        let links = links
+            .iter()
+            .map(|link| link_value(&text[link.start..link.end], &link.url));
+        metadata.insert("links".to_owned(), links.collect());
     }
 }
 
@@ -133,7 +153,7 @@ mod tests {
             url: "u".to_owned(),
         };
         let mut elements = Elements::default();
-        elements.push_linked(Category::NarrativeText, &text, &[link], &Metadata::new());
+        elements.push_linked(Category::NarrativeText, text, &[link], Metadata::new());
         let elements = elements.into_vec();
         assert!(elements[0].metadata.is_empty());
         assert_eq!(

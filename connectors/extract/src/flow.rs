@@ -112,7 +112,7 @@ impl Flow {
             let mut metadata = Metadata::new();
             let category = self.settle(category, &mut metadata);
             self.elements
-                .push_linked(category, &flat.text, &flat.links, &metadata);
+                .push_linked(category, flat.text, &flat.links, metadata);
         }
         self.pictures(flat.pictures);
     }
@@ -127,7 +127,7 @@ impl Flow {
             metadata.insert("level".to_owned(), level.into());
             self.note_containers(&mut metadata);
             self.elements
-                .push_linked(Category::Title, &flat.text, &flat.links, &metadata);
+                .push_linked(Category::Title, flat.text, &flat.links, metadata);
         }
         self.pictures(flat.pictures);
     }

@@ -185,28 +185,22 @@ impl Inline {
         std::mem::take(self).flat()
     }
 
-    fn flat(self) -> Flat {
-        let end = self.text.trim_end().len();
-        let start = self.text[..end].len() - self.text[..end].trim_start().len();
-        let mut links: Vec<_> = self
-            .links
-            .into_iter()
-            .filter_map(|link| {
-                let from = link.start.clamp(start, end.max(start));
-                let to = link.end.clamp(from, end.max(start));
-                let words = self.text[from..to].trim_start();
-                let from = to - words.len();
-                let to = from + words.trim_end().len();
-                (from < to).then(|| Link {
-                    start: from - start,
-                    end: to - start,
-                    url: link.url,
-                })
-            })
-            .collect();
-        links.sort_by_key(|link| link.start);
+    fn flat(mut self) -> Flat {
+        self.text.truncate(self.text.trim_end().len());
+        let start = self.text.len() - self.text.trim_start().len();
+        self.text.drain(..start);
+        let text = self.text;
+        let mut links = self.links;
+        links.retain_mut(|link| {
+            let from = link.start.saturating_sub(start).min(text.len());
+            let to = link.end.saturating_sub(start).min(text.len());
+            let words = text[from..to].trim_start();
+            link.start = to - words.len();
+            link.end = link.start + words.trim_end().len();
+            link.start < link.end
+        });
         Flat {
-            text: self.text[start..end].to_owned(),
+            text,
             links,
             pictures: self.pictures,
             has_words: self.has_words,
