@@ -9,6 +9,10 @@ use serde_json::Value;
 /// The most bytes of UTF-8 one element's `text` or `text_as_html` may have.
 pub(crate) const ELEMENT_BYTES: usize = 1 << 20;
 
+/// The most bytes a single value that a source declares may have to be worth noting: an address, the
+/// title of a picture, the description of a page.
+pub(crate) const VALUE_BYTES: usize = 64 * 1024;
+
 /// A link inside a text: bytes `start..end` are its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
@@ -76,18 +80,43 @@ impl Elements {
     }
 }
 
-fn note_links(metadata: &mut Metadata, text: &str, links: &[Link]) {
-    if !links.is_empty() {
-        let links = links
-            .iter()
-            .map(|link| link_value(&text[link.start..link.end], &link.url));
-        metadata.insert("links".to_owned(), links.collect());
+/// Links as metadata says them.
+#[derive(Debug, Default)]
+pub(crate) struct NotedLinks {
+    values: Vec<Value>,
+    bytes: usize,
+}
+
+impl NotedLinks {
+    /// What a link costs beside its words and its address.
+    const LINK_BYTES: usize = r#"{"text":"","url":""},"#.len();
+
+    /// Notes the links of a text. Links that would make an element larger than its text may be are
+    /// left out; their words are in the text all the same.
+    pub(crate) fn note(&mut self, text: &str, links: &[Link]) {
+        for link in links {
+            let words = &text[link.start..link.end];
+            self.bytes += Self::LINK_BYTES + words.len() + link.url.len();
+            if self.bytes > ELEMENT_BYTES {
+                return;
+            }
+            self.values
+                .push(serde_json::json!({ "text": words, "url": link.url }));
+        }
+    }
+
+    /// Writes them into metadata, if there are any.
+    pub(crate) fn write(self, metadata: &mut Metadata) {
+        if !self.values.is_empty() {
+            metadata.insert("links".to_owned(), self.values.into());
+        }
     }
 }
 
-/// A link as metadata says it.
-pub(crate) fn link_value(text: &str, url: &str) -> Value {
-    serde_json::json!({ "text": text, "url": url })
+fn note_links(metadata: &mut Metadata, text: &str, links: &[Link]) {
+    let mut noted = NotedLinks::default();
+    noted.note(text, links);
+    noted.write(metadata);
 }
 
 /// Cuts a text at line ends into pieces within the budget, each with its offset. The line end at a

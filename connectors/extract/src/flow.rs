@@ -7,7 +7,7 @@
 use dpe_connector::content::{Category, Element, Metadata};
 use serde_json::Value;
 
-use crate::elements::{Elements, pieces};
+use crate::elements::{Elements, VALUE_BYTES, pieces};
 use crate::grid::Grid;
 use crate::inline::{Flat, Picture};
 
@@ -16,6 +16,9 @@ const TITLE_BYTES: usize = 16 * 1024;
 
 /// A longer label names no footnote anybody would look for, and would be repeated on each of its blocks.
 const LABEL_BYTES: usize = 128;
+
+/// No language has a longer name.
+const LANGUAGE_BYTES: usize = 64;
 
 /// Something that holds blocks.
 #[derive(Clone, Debug)]
@@ -139,7 +142,7 @@ impl Flow {
             return;
         }
         let mut metadata = Metadata::new();
-        if let Some(language) = language {
+        if let Some(language) = language.filter(|name| name.len() <= LANGUAGE_BYTES) {
             metadata.insert("language".to_owned(), language.into());
         }
         self.elements
@@ -176,17 +179,18 @@ impl Flow {
                 ("title", picture.title),
                 ("link", picture.link),
             ] {
-                if let Some(value) = value {
+                if let Some(value) = value.filter(|value| value.len() <= VALUE_BYTES) {
                     metadata.insert(name.to_owned(), value.into());
                 }
             }
-            if picture.alt.is_empty() && picture.mime_type.is_none() && metadata.is_empty() {
+            let mime_type = picture.mime_type.filter(|value| value.len() <= VALUE_BYTES);
+            if picture.alt.is_empty() && mime_type.is_none() && metadata.is_empty() {
                 continue;
             }
             let mut pieces = pieces(&picture.alt).map(|(_, piece)| piece);
             self.elements.push(Element {
                 text: pieces.next().map(str::to_owned),
-                mime_type: picture.mime_type,
+                mime_type,
                 metadata,
                 ..Element::empty(Category::Image)
             });

@@ -4,9 +4,8 @@
 //! be read alone; it has no HTML, which its category does not allow (hash contract §5.2).
 
 use dpe_connector::content::{Category, Element, Metadata};
-use serde_json::Value;
 
-use crate::elements::{ELEMENT_BYTES, Elements, Link, link_value};
+use crate::elements::{ELEMENT_BYTES, Elements, Link, NotedLinks};
 
 /// A longer header is not repeated: it would crowd out the rows.
 const REPEATED_HEADER_BYTES: usize = ELEMENT_BYTES / 16;
@@ -30,7 +29,7 @@ pub(crate) struct Grid {
     chunks: Vec<Chunk>,
     header: String,
     text: String,
-    links: Vec<Value>,
+    links: NotedLinks,
     /// `None` once the table is too large for one element.
     html: Option<Html>,
     has_rows: bool,
@@ -39,7 +38,7 @@ pub(crate) struct Grid {
 #[derive(Debug)]
 struct Chunk {
     text: String,
-    links: Vec<Value>,
+    links: NotedLinks,
 }
 
 #[derive(Debug, Default)]
@@ -68,11 +67,7 @@ impl Grid {
                 line.push('\t');
             }
             push_on_one_line(&mut line, cell.text);
-            links.extend(
-                cell.links
-                    .iter()
-                    .map(|link| link_value(&cell.text[link.start..link.end], &link.url)),
-            );
+            links.push((cell.text, cell.links));
             if let Some(html) = &mut self.html {
                 html.cell(&cell, header || cell.names);
             }
@@ -80,7 +75,10 @@ impl Grid {
         if let Some(html) = &mut self.html {
             html.text.push_str("</tr>");
         }
-        self.add_line(header, &line, links);
+        self.add_line(header, &line);
+        for (text, links) in links {
+            self.links.note(text, links);
+        }
     }
 
     /// Adds the elements of the finished table; a table without any text gives none.
@@ -106,7 +104,7 @@ impl Grid {
         }
     }
 
-    fn add_line(&mut self, header: bool, line: &str, links: Vec<Value>) {
+    fn add_line(&mut self, header: bool, line: &str) {
         if self
             .html
             .as_ref()
@@ -132,7 +130,6 @@ impl Grid {
             self.header.push_str(line);
         }
         self.text.push_str(line);
-        self.links.extend(links);
         self.has_rows = true;
     }
 
@@ -198,11 +195,9 @@ impl Html {
     }
 }
 
-fn linked(links: Vec<Value>) -> Metadata {
+fn linked(links: NotedLinks) -> Metadata {
     let mut metadata = Metadata::new();
-    if !links.is_empty() {
-        metadata.insert("links".to_owned(), links.into());
-    }
+    links.write(&mut metadata);
     metadata
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Knows no markup language: Markdown and HTML readers both write into it.
 
-use crate::elements::Link;
+use crate::elements::{Link, VALUE_BYTES};
 
 /// A picture that a text refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Picture {
             Some(mime_type) => {
                 picture.mime_type = (!mime_type.is_empty()).then(|| mime_type.to_owned());
             }
-            None => picture.url = (!url.is_empty()).then(|| url.to_owned()),
+            None => picture.url = is_address(url).then(|| url.to_owned()),
         }
         picture
     }
@@ -117,7 +117,7 @@ impl Inline {
     /// Begins the words of a link; one that is open ends here, as in HTML.
     pub(crate) fn open_link(&mut self, url: &str) {
         self.close_link();
-        if !url.is_empty() && data_media_type(url).is_none() {
+        if is_address(url) {
             self.open_link = Some(OpenLink {
                 start: self.text.len(),
                 url: url.to_owned(),
@@ -217,6 +217,11 @@ impl Inline {
 /// White space as HTML counts it; a no-break space is not.
 pub(crate) fn is_html_space(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0C')
+}
+
+/// Whether a text leads somewhere; what is of absurd length or carries bytes does not.
+fn is_address(url: &str) -> bool {
+    !url.is_empty() && url.len() <= VALUE_BYTES && data_media_type(url).is_none()
 }
 
 /// Returns the media type of a `data:` address, without its parameters; `None` for other addresses.

@@ -325,6 +325,18 @@ fn hostile_texts_neither_panic_nor_exhaust_the_stack() {
             "a.html",
             format!("<table><tr>{}", "<td colspan=1000>".repeat(h)),
         ),
+        ("a.md", "[a](b) ".repeat(n * 5)),
+        (
+            "a.md",
+            format!("```{}\nx\n```\n![a](b \"{0}\")\n", "y".repeat(n)),
+        ),
+        (
+            "a.html",
+            format!(
+                "<meta name=author content={}><img src=data:{0},>",
+                "y".repeat(n)
+            ),
+        ),
         ("a.json", "[".repeat(n) + &"]".repeat(n)),
         ("a.csv", "\"".repeat(n)),
         ("a.csv", ",".repeat(n)),
@@ -400,6 +412,11 @@ fn assert_element(element: &Value) {
     }
     assert!(depth(element) <= 64);
     assert_numbers(element);
+    let sent = serde_json::to_string(element).unwrap().len();
+    assert!(
+        sent <= 8 * BUDGET,
+        "{category} of {sent} bytes is more than remotes take"
+    );
 }
 
 fn depth(value: &Value) -> usize {

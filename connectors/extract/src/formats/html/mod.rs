@@ -12,6 +12,7 @@ mod tags;
 
 use dpe_connector::content::DocumentHead;
 
+use crate::elements::VALUE_BYTES;
 use crate::flow::{Flow, title};
 use crate::format::Format;
 use crate::formats::head;
@@ -93,8 +94,8 @@ fn declare(dom: &Dom, head: &mut DocumentHead) {
 }
 
 fn note(head: &mut DocumentHead, name: &str, value: Option<&str>) {
-    let value = value.map(str::trim).filter(|value| !value.is_empty());
-    if let Some(value) = value
+    if let Some(value) = value.map(str::trim)
+        && (1..=VALUE_BYTES).contains(&value.len())
         && !head.doc_metadata.contains_key(name)
     {
         head.doc_metadata.insert(name.to_owned(), value.into());
