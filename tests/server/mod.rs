@@ -6,6 +6,7 @@
 
 mod commit;
 mod content;
+mod contracts;
 mod delete_and_move;
 mod ladder;
 mod reads;

@@ -43,7 +43,7 @@ pub(super) fn small_limits() -> Limits {
 pub(super) struct Remote {
     pub(super) store: Store,
     transport: InProcess,
-    dir: TempDir,
+    dir: Option<TempDir>,
 }
 
 /// A response, its body read as JSON if there is one.
@@ -75,12 +75,21 @@ impl Remote {
         Self {
             store,
             transport,
-            dir,
+            dir: Some(dir),
+        }
+    }
+
+    /// A remote whose directory is somebody else's.
+    pub(super) fn from_parts(store: Store, transport: InProcess) -> Self {
+        Self {
+            store,
+            transport,
+            dir: None,
         }
     }
 
     pub(super) fn dir(&self) -> &Path {
-        self.dir.path()
+        self.dir.as_ref().unwrap().path()
     }
 
     pub(super) async fn send(
