@@ -5,10 +5,14 @@
 //! or from `dpe-hash`.
 
 mod commit;
+mod concurrency;
 mod content;
 mod contracts;
 mod delete_and_move;
 mod ladder;
+mod property;
 mod reads;
 mod remote;
+#[cfg(unix)]
+mod socket;
 mod store;

@@ -1,0 +1,289 @@
+//! `dpe serve` as a process behind a socket.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dpe::model::Contracts;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::content;
+use super::remote::{self, target};
+
+/// A running server; killed when dropped.
+struct Server {
+    child: Child,
+    address: String,
+    path: String,
+    stdout: BufReader<std::process::ChildStdout>,
+}
+
+fn command(store: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dpe"));
+    command.env_clear().arg("serve").arg("--store").arg(store);
+    command.args(["--listen", "127.0.0.1:0"]).args(arguments);
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    command.stdout(Stdio::piped());
+    command
+}
+
+impl Server {
+    fn start(store: &Path, arguments: &[&str]) -> Self {
+        let mut child = command(store, arguments).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let ready: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(ready.as_object().unwrap().len(), 1);
+        let url = ready["url"]
+            .as_str()
+            .unwrap()
+            .strip_prefix("http://")
+            .unwrap();
+        let (address, path) = url.split_at(url.find('/').unwrap_or(url.len()));
+        Self {
+            child,
+            address: address.to_owned(),
+            path: path.to_owned(),
+            stdout,
+        }
+    }
+
+    fn connect(&self) -> Connection {
+        Connection::open(&self.address, &self.path)
+    }
+
+    /// Asks the process to end and returns its code and what else it wrote to stdout.
+    fn terminate(&mut self) -> (Option<i32>, String) {
+        let pid = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(asked.success());
+        let start = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(10), "it does not end");
+            thread::sleep(Duration::from_millis(20));
+        }
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        (self.child.wait().unwrap().code(), rest)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A connection that speaks as much HTTP/1.1 as these tests need.
+struct Connection {
+    stream: BufReader<TcpStream>,
+    path: String,
+}
+
+impl Connection {
+    fn open(address: &str, path: &str) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self {
+            stream: BufReader::new(stream),
+            path: path.to_owned(),
+        }
+    }
+
+    /// Writes the head of a request that promises a body of `length` bytes.
+    fn write_head(&mut self, method: &str, target: &str, length: usize, headers: &str) -> bool {
+        let path = &self.path;
+        let head = format!(
+            "{method} {path}/{target} HTTP/1.1\r\nhost: x\r\ndpe-hash-contract: dpe1\r\n\
+             content-length: {length}\r\n{headers}\r\n"
+        );
+        self.stream.get_mut().write_all(head.as_bytes()).is_ok()
+    }
+
+    /// Reads a response and returns its status and body; `None` if the connection broke.
+    fn read(&mut self) -> Option<(u16, String)> {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).ok()?;
+        let status = line.split(' ').nth(1)?.parse().ok()?;
+        let mut length = 0;
+        loop {
+            line.clear();
+            if self.stream.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            match line.trim_end().split_once(": ") {
+                Some(("content-length", value)) => length = value.parse().ok()?,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).ok()?;
+        Some((status, String::from_utf8(body).unwrap()))
+    }
+
+    fn create(&mut self, uri: &str, body: &Value) -> Option<u16> {
+        let body = body.to_string();
+        let sent = self.write_head("PUT", &target(uri), body.len(), "if-none-match: *\r\n")
+            && self.stream.get_mut().write_all(body.as_bytes()).is_ok();
+        sent.then(|| self.read()).flatten().map(|reply| reply.0)
+    }
+}
+
+#[test]
+fn ready_line_is_all_of_stdout_and_a_signal_ends_the_server() {
+    let dir = TempDir::new().unwrap();
+    let store = dir.path().join("store");
+    let mut server = Server::start(&store, &["--prefix", "/r/1", "--batch-head-max", "7"]);
+    assert_eq!(server.path, "/r/1");
+    let mut connection = server.connect();
+    assert!(connection.write_head("GET", "capabilities", 0, ""));
+    let (status, body) = connection.read().unwrap();
+    assert_eq!(status, 200);
+    assert!(body.contains("\"batch_head_max\":7"), "{body}");
+    assert_eq!(
+        connection.create("x:a", &json!({"document": content::empty()})),
+        Some(201)
+    );
+    // The idle connection does not keep the server.
+    assert_eq!(server.terminate(), (Some(0), String::new()));
+    let store = remote::open(&store, Contracts::SUPPORTED);
+    let uri = dpe::model::FileUri::parse("x:a").unwrap();
+    assert!(store.elements(&uri).unwrap().is_some());
+}
+
+#[test]
+fn request_in_flight_is_answered_before_the_end() {
+    let dir = TempDir::new().unwrap();
+    let mut server = Server::start(dir.path(), &[]);
+    let mut connection = server.connect();
+    let body = json!({"document": content::empty()}).to_string();
+    assert!(connection.write_head("PUT", &target("x:a"), body.len(), "if-none-match: *\r\n"));
+    thread::sleep(Duration::from_millis(200));
+    let ending = thread::spawn(move || server.terminate());
+    thread::sleep(Duration::from_millis(300));
+    connection
+        .stream
+        .get_mut()
+        .write_all(body.as_bytes())
+        .unwrap();
+    assert_eq!(connection.read().map(|reply| reply.0), Some(201));
+    assert_eq!(ending.join().unwrap(), (Some(0), String::new()));
+}
+
+#[test]
+fn second_server_on_a_store_ends_at_once_without_a_ready_line() {
+    let dir = TempDir::new().unwrap();
+    let _first = Server::start(dir.path(), &[]);
+    let second = command(dir.path(), &[]).output().unwrap();
+    assert!(!second.status.success());
+    assert_eq!(String::from_utf8(second.stdout).unwrap(), "");
+}
+
+#[test]
+fn early_answers_do_not_wait_for_the_body() {
+    let dir = TempDir::new().unwrap();
+    let server = Server::start(
+        dir.path(),
+        &["--require-auth", "--max-payload-bytes", "1000"],
+    );
+    let auth = "authorization: a\r\n";
+    for (method, target, headers, status) in [
+        ("PUT", "unknown", auth, 404),
+        ("PATCH", "documents", auth, 405),
+        ("PUT", "documents?uri=x:a", "", 401),
+        ("PUT", "documents?uri=x:a&uri=x:a", auth, 400),
+        // Announced to be too long.
+        ("PUT", "documents?uri=x:a", auth, 413),
+    ] {
+        let mut connection = server.connect();
+        assert!(connection.write_head(method, target, 5000, headers));
+        let reply = connection.read();
+        assert_eq!(
+            reply.map(|reply| reply.0),
+            Some(status),
+            "{method} {target}"
+        );
+    }
+}
+
+#[test]
+fn sender_of_a_far_too_long_body_gets_to_read_the_answer() {
+    let dir = TempDir::new().unwrap();
+    let server = Server::start(dir.path(), &["--max-payload-bytes", "1000"]);
+    for target in ["documents?uri=x:a", "unknown"] {
+        let mut connection = server.connect();
+        let body = vec![b'x'; 20 << 20];
+        assert!(connection.write_head("PUT", target, body.len(), ""));
+        connection.stream.get_mut().write_all(&body).unwrap();
+        let status = connection.read().map(|reply| reply.0);
+        assert_eq!(status, Some(if target == "unknown" { 404 } else { 413 }));
+    }
+}
+
+#[test]
+fn http_2_is_spoken_without_an_upgrade() {
+    let dir = TempDir::new().unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .unwrap();
+    // RFC 9113 §3.4: the preface and an empty SETTINGS frame; the answer begins with SETTINGS.
+    stream
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .unwrap();
+    let mut frame = [0; 9];
+    stream.read_exact(&mut frame).unwrap();
+    assert_eq!(frame[3], 4, "{frame:?}");
+}
+
+#[test]
+fn killed_server_has_every_acknowledged_commit() {
+    let dir = TempDir::new().unwrap();
+    let mut acknowledged = Vec::new();
+    for round in 0..4 {
+        let mut server = Server::start(dir.path(), &[]);
+        let acked = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for writer in 0..4 {
+                let (acked, mut connection) = (&acked, server.connect());
+                scope.spawn(move || {
+                    for number in 0.. {
+                        let uri = format!("x:{round}/{writer}/{number}");
+                        let (body, hash) = content::inline(&[&[&uri, "same"]]);
+                        if connection.create(&uri, &body) != Some(201) {
+                            break;
+                        }
+                        acked.lock().unwrap().push((uri, hash));
+                    }
+                });
+            }
+            thread::sleep(Duration::from_millis(250 + 60 * round));
+            server.child.kill().unwrap();
+        });
+        let mut acked = acked.into_inner().unwrap();
+        assert!(!acked.is_empty());
+        acknowledged.append(&mut acked);
+    }
+    let server = Server::start(dir.path(), &[]);
+    let mut connection = server.connect();
+    for (uri, hash) in &acknowledged {
+        assert!(connection.write_head("GET", &target(uri), 0, ""));
+        let (status, body) = connection.read().unwrap();
+        assert_eq!(status, 200, "{uri} of {}", acknowledged.len());
+        let body: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(body["doc_hash"], json!(hash));
+        assert_eq!(body["pages"].as_array().unwrap().len(), 1);
+    }
+}
