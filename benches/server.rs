@@ -1,0 +1,172 @@
+//! How fast the embedded remote takes small documents: 10,000 inline commits over the in-process
+//! transport, 8 in flight, every one durable before its reply; then batch_head, list and the same
+//! commits again, which change nothing.
+//!
+//! `cargo bench --bench server [-- COMMITS [IN_FLIGHT]]`
+
+#![allow(
+    clippy::print_stdout,
+    reason = "its figures are the point of a benchmark"
+)]
+
+use std::time::{Duration, Instant};
+
+use dpe::json::Text;
+use dpe::model::{self, Contract, Contracts, FileUri, Hash};
+use dpe::protocol::wire;
+use dpe::protocol::wire::capabilities::Limits;
+use dpe::server::{InProcess, OpenMode, Options, Service, Store};
+use dpe::sync::ports::Transport;
+use futures_util::{StreamExt, stream};
+
+const CONTRACT: Contract = Contract::Dpe1;
+
+struct Document {
+    uri: FileUri,
+    hash: Hash,
+    document: String,
+    page: String,
+    elements: Vec<String>,
+}
+
+fn hash_of(text: &str, hash: impl Fn(dpe::json::Value<'_>) -> Hash) -> Hash {
+    hash(Text::parse(text.as_bytes()).expect("valid JSON").root())
+}
+
+fn document(number: usize) -> Document {
+    let declared = Contracts::only(CONTRACT);
+    let elements: Vec<_> = (0..3)
+        .map(|part| format!(r#"{{"category":"NarrativeText","text":"document {number}, paragraph {part}: some sentence of ordinary length that says little"}}"#))
+        .collect();
+    let hashes: Vec<_> = elements
+        .iter()
+        .map(|text| {
+            hash_of(text, |value| {
+                model::element(value, CONTRACT).expect("valid").hash
+            })
+        })
+        .map(|hash| format!("\"{hash}\""))
+        .collect();
+    let page = format!(r#"{{"elements":[{}]}}"#, hashes.join(","));
+    let page_hash = hash_of(&page, |value| {
+        model::page(value, CONTRACT, declared).expect("valid").hash
+    });
+    let document = format!(r#"{{"file_type":"md","pages":["{page_hash}"]}}"#);
+    Document {
+        uri: FileUri::parse(&format!("bench://docs/{number:06}.md")).expect("a URI"),
+        hash: hash_of(&document, |value| {
+            model::document(value, CONTRACT, declared)
+                .expect("valid")
+                .hash
+        }),
+        document,
+        page,
+        elements,
+    }
+}
+
+async fn commit(transport: &InProcess, document: &Document) -> wire::commit::Status {
+    let objects: Vec<_> = document.elements.iter().map(String::as_str).collect();
+    let request = wire::commit::Request {
+        uri: &document.uri,
+        precondition: wire::commit::Precondition::IfAbsent,
+        document: &document.document,
+        pages: &[&document.page],
+        objects: &objects,
+        staging_session: None,
+    };
+    let response = transport.send(request.into_http(CONTRACT)).await;
+    let response = response.expect("in-process requests are answered");
+    wire::commit::decode(&response, CONTRACT, document.hash, 3)
+        .expect("the commit is accepted")
+        .status
+}
+
+async fn commit_all(
+    transport: &InProcess,
+    documents: &[Document],
+    in_flight: usize,
+    expected: wire::commit::Status,
+) {
+    stream::iter(documents)
+        .map(|document| commit(transport, document))
+        .buffer_unordered(in_flight)
+        .for_each(|status| async move { assert_eq!(status, expected) })
+        .await;
+}
+
+async fn heads(transport: &InProcess, documents: &[Document]) {
+    for batch in documents.chunks(500) {
+        let uris: Vec<_> = batch.iter().map(|document| document.uri.as_str()).collect();
+        let request = wire::heads::Request { uris: &uris }.into_http(CONTRACT);
+        let response = transport.send(request).await.expect("answered");
+        let heads = wire::heads::decode(&response, CONTRACT, batch.len()).expect("heads");
+        let expected = batch.iter().map(|document| Some(document.hash));
+        assert!(heads.into_iter().eq(expected));
+    }
+}
+
+async fn list(transport: &InProcess, count: usize) {
+    let mut listed = 0;
+    let mut cursor = None;
+    loop {
+        let request = wire::list::Request {
+            prefix: "bench://docs/",
+            cursor: cursor.as_deref(),
+            limit: None,
+        };
+        let response = transport.send(request.into_http(CONTRACT)).await;
+        let reply = wire::list::decode(&response.expect("answered"), CONTRACT).expect("a list");
+        listed += reply.documents.len();
+        cursor = reply.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, count);
+}
+
+fn say(what: &str, count: usize, elapsed: Duration) {
+    let seconds = elapsed.as_secs_f64();
+    println!(
+        "{what:<12} {count} in {seconds:.2} s, {:.0} per second",
+        count as f64 / seconds
+    );
+}
+
+#[tokio::main]
+async fn main() {
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let count = numbers.next().unwrap_or(10_000);
+    let in_flight = numbers.next().unwrap_or(8);
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::open(directory.path(), OpenMode::Create).expect("a store");
+    let service = Service::new(store, Limits::default(), Options::default());
+    let transport = InProcess::new(&service);
+    let documents: Vec<_> = (0..count).map(document).collect();
+
+    let start = Instant::now();
+    commit_all(
+        &transport,
+        &documents,
+        in_flight,
+        wire::commit::Status::Created,
+    )
+    .await;
+    say("created", count, start.elapsed());
+    let start = Instant::now();
+    commit_all(
+        &transport,
+        &documents,
+        in_flight,
+        wire::commit::Status::Unchanged,
+    )
+    .await;
+    say("unchanged", count, start.elapsed());
+    let start = Instant::now();
+    heads(&transport, &documents).await;
+    say("heads", count, start.elapsed());
+    let start = Instant::now();
+    list(&transport, count).await;
+    say("listed", count, start.elapsed());
+}
