@@ -55,6 +55,13 @@ impl RemoteLocation {
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(Self::Store(path))
     }
+
+    /// Returns what a person would call it.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Store(path) => format!("the embedded remote {}", path.display()),
+        }
+    }
 }
 
 /// Equal texts are the same remote.

@@ -106,6 +106,12 @@ impl OneSource<'_> {
     async fn push(&self) -> Pushed {
         let begun = Instant::now();
         let before = self.traffic();
+        self.observer.event(Event::Begun {
+            source: &self.source.name,
+            uri_prefix: &self.source.uri_prefix,
+            remote: &self.push.remote.describe(),
+            dry_run: self.push.dry_run,
+        });
         let instance = self.instance();
         let mut report = Report::begun(
             &instance.id,

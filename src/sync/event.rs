@@ -14,6 +14,17 @@ pub trait Observer: Send + Sync {
 /// One event.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// A source is about to be pushed.
+    Begun {
+        /// The source, as a person named it.
+        source: &'a str,
+        /// Where its documents lie.
+        uri_prefix: &'a str,
+        /// The remote, as a person would call it.
+        remote: &'a str,
+        /// Whether nothing will be written.
+        dry_run: bool,
+    },
     /// The plugin wrote a line on its stderr.
     PluginStderr(&'a str),
     /// The remote was read or written, and something about it should be known.

@@ -27,6 +27,17 @@ impl Listing {
 impl Observer for Listing {
     fn event(&self, event: Event<'_>) {
         match event {
+            Event::Begun {
+                source,
+                uri_prefix,
+                remote,
+                dry_run,
+            } => self.voice.say(&format!(
+                "{} {} as {uri_prefix} to {}",
+                if dry_run { "comparing" } else { "pushing" },
+                printable(source),
+                printable(remote),
+            )),
             Event::Landed(landed) if self.changes => self.voice.warn(&line(landed)),
             Event::Landed(_) => {}
             Event::Failed(failure) => self.voice.warn(&failure_line(failure)),

@@ -21,9 +21,10 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Control characters, and the marks that turn the direction of text around.
+/// Control characters but the harmless tab, and the marks that turn the direction of text around.
 fn must_be_escaped(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    (character.is_control() && character != '\t')
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns a number of bytes as people read it.
@@ -49,7 +50,7 @@ mod tests {
     fn escapes_cannot_reach_the_terminal() {
         assert_eq!(printable("a\u{1b}[2Jb\nc"), r"a\u{1b}[2Jb\nc");
         assert_eq!(printable("caf\u{e9} \u{202e}x"), "caf\u{e9} \\u{202e}x");
-        assert_eq!(printable("plain"), "plain");
+        assert_eq!(printable("plain\ttext"), "plain\ttext");
     }
 
     #[test]

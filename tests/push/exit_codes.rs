@@ -15,10 +15,18 @@ fn success_is_0_and_leaves_stdout_empty() {
     let place = place();
     let run = place.dpe(&["push", "docs"]);
     assert_eq!((run.code, &*run.stdout), (Some(0), ""), "{run:?}");
-    assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
-    assert!(run.stderr.starts_with(
-        "pushed docs: 1 created, 0 updated, 0 moved, 0 deleted, 0 unchanged, 0 failed ("
-    ));
+    let lines: Vec<&str> = run.stderr.lines().collect();
+    let [first, last] = lines[..] else {
+        panic!("{run:?}");
+    };
+    let store = place.store();
+    let expected = format!(
+        "pushing docs as dpe://docs/ to the embedded remote {}",
+        store.display()
+    );
+    assert_eq!(first, expected);
+    let expected = "pushed docs: 1 created, 0 updated, 0 moved, 0 deleted, 0 unchanged, 0 failed (";
+    assert!(last.starts_with(expected), "{last}");
 }
 
 #[test]
