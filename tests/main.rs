@@ -7,5 +7,6 @@
 )]
 
 mod hash_contract;
+mod host;
 mod house;
 mod server;
