@@ -7,6 +7,7 @@
 )]
 
 mod hash_contract;
+mod host;
 mod house;
 mod push;
 mod server;
