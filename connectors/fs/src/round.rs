@@ -1,8 +1,11 @@
 //! One enumeration: what there is, what changed, and in which order it is said.
 //!
-//! Moves come first, then documents in the order of their paths, deletions last. Applied one
-//! after another they lead from the listing of the cursor to the present state: a move never
-//! ends where something still is, and nothing is written to a URI that a later item removes.
+//! Moves come first, then the deletions of what is gone, then documents in the order of their
+//! paths, and last the deletions of files that give no document any more, which is known only
+//! after reading them. Applied one after another they lead from the listing of the cursor to the
+//! present state: a move never ends where something still is, and nothing is written to a URI
+//! that a later item removes. Deletions that are known are said early, so that a runner can judge
+//! how much would go before it writes anything.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -42,7 +45,7 @@ pub(crate) struct Round {
     pipeline: Pipeline<Task, (Task, Outcome)>,
     /// What the next cursor will hold.
     listing: Vec<Entry>,
-    /// Said after all documents.
+    /// Not said yet.
     deletions: Vec<Box<[u8]>>,
     report: Report,
     batches: u64,
@@ -99,6 +102,7 @@ impl Round {
             setup,
         };
         round.say_moves(&moves);
+        round.say_deletions();
         walked
             .troubles
             .iter()

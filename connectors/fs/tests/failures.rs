@@ -41,7 +41,7 @@ fn a_suddenly_empty_root_deletes_nothing() {
     assert!(error["message"].as_str().unwrap().contains("2 documents"));
     folder.write("c.txt", "c");
     let lines = plugin.scan(Some(&cursor)).lines();
-    assert_eq!(lines, ["+c.txt", "-a.txt", "-b.txt"]);
+    assert_eq!(lines, ["-a.txt", "-b.txt", "+c.txt"]);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn added_edited_and_deleted_files_are_exactly_that() {
         folder.remove("b.txt");
         folder.write("d/new.txt", "d");
     });
-    assert_eq!(scanned.lines(), ["+a.txt", "+d/new.txt", "-b.txt"]);
+    assert_eq!(scanned.lines(), ["-b.txt", "+a.txt", "+d/new.txt"]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_rename_to_another_name_of_the_same_format_is_a_move_and_to_another_format_i
         folder.rename("a.txt", "a.md");
         folder.rename("b.txt", "b.log");
     });
-    assert_eq!(scanned.lines(), ["b.txt>b.log", "+a.md", "-a.txt"]);
+    assert_eq!(scanned.lines(), ["b.txt>b.log", "-a.txt", "+a.md"]);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_renamed_and_edited_file_is_new_and_the_old_one_gone() {
         folder.rename("a.txt", "c.txt");
         folder.write("c.txt", "edited");
     });
-    assert_eq!(scanned.lines(), ["+c.txt", "-a.txt"]);
+    assert_eq!(scanned.lines(), ["-a.txt", "+c.txt"]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn swapped_files_are_two_changed_documents() {
 fn a_file_renamed_over_another_changes_that_one() {
     let folder = Folder::with(&[("a.txt", "1"), ("b.txt", "2")]);
     let scanned = changed(&folder, |folder| folder.rename("a.txt", "b.txt"));
-    assert_eq!(scanned.lines(), ["+b.txt", "-a.txt"]);
+    assert_eq!(scanned.lines(), ["-a.txt", "+b.txt"]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn an_empty_file_moves_with_its_inode_only() {
         folder.write("d.txt", "");
         folder.remove("b.txt");
     });
-    assert_eq!(scanned.lines(), ["a.txt>c.txt", "+d.txt", "-b.txt"]);
+    assert_eq!(scanned.lines(), ["a.txt>c.txt", "-b.txt", "+d.txt"]);
 }
 
 #[test]
