@@ -12,13 +12,16 @@ use crate::grid::Grid;
 use crate::inline::{Flat, Picture};
 
 /// A longer heading is a paragraph gone astray, not a title; it stays an element.
-const TITLE_BYTES: usize = 16 * 1024;
+pub(crate) const TITLE_BYTES: usize = 16 * 1024;
 
 /// A longer label names no footnote anybody would look for, and would be repeated on each of its blocks.
 const LABEL_BYTES: usize = 128;
 
 /// No language has a longer name.
 const LANGUAGE_BYTES: usize = 64;
+
+/// How far a text looks for the containers it is in; nobody nests deeper by intention.
+const NEAR_CONTAINERS: usize = 64;
 
 /// Something that holds blocks.
 #[derive(Clone, Debug)]
@@ -109,7 +112,7 @@ impl Flow {
         self.text(Category::NarrativeText, flat);
     }
 
-    /// Adds text of a category the source states.
+    /// Adds text of a category the source states; only narrative gives way to what is around it.
     pub(crate) fn text(&mut self, category: Category, flat: Flat) {
         if flat.has_words {
             let mut metadata = Metadata::new();
@@ -204,6 +207,9 @@ impl Flow {
     /// Decides the category of a text here and writes what its containers say about it.
     fn settle(&mut self, category: Category, metadata: &mut Metadata) -> Category {
         self.note_containers(metadata);
+        if category != Category::NarrativeText {
+            return category;
+        }
         if let Some(region) = self.region() {
             return region;
         }
@@ -252,9 +258,6 @@ impl Flow {
         })
     }
 }
-
-/// How far a text looks for the containers it is in; nobody nests deeper by intention.
-const NEAR_CONTAINERS: usize = 64;
 
 fn note(metadata: &mut Metadata, name: &str, value: Value) {
     if !metadata.contains_key(name) {

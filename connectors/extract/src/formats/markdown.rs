@@ -7,7 +7,7 @@ use pulldown_cmark::{
 };
 use serde_json::Value;
 
-use crate::flow::{Container, Flow, title};
+use crate::flow::{Container, Flow, TITLE_BYTES};
 use crate::format::Format;
 use crate::formats::{head, html};
 use crate::front_matter::{self, Declared};
@@ -52,10 +52,12 @@ fn declare<'a>(
     match front_matter::read(&split)? {
         Declared::Metadata(metadata) => {
             head.title = match metadata.get("title") {
-                Some(Value::String(text)) => title(text),
+                Some(Value::String(text)) => Some(text.clone()),
                 Some(Value::Number(number)) => Some(number.to_string()),
                 _ => None,
             };
+            head.title
+                .take_if(|title| title.trim().is_empty() || title.len() > TITLE_BYTES);
             head.doc_metadata = metadata;
         }
         Declared::Other => return Ok(text),
@@ -306,4 +308,37 @@ fn tag_name(tag: &str) -> String {
         .find(|character: char| !character.is_ascii_alphanumeric() && character != '/')
         .unwrap_or(name.len());
     name[..end].trim_end_matches('/').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use dpe_connector::content::Category;
+
+    use super::tag_name;
+    use crate::{Input, extract};
+
+    #[test]
+    fn html_block_that_cannot_be_parsed_stays_as_it_is() {
+        let text = format!("<p{}>words</p>\n", " a".repeat(5000));
+        let input = Input {
+            name: b"a.md",
+            bytes: text.as_bytes(),
+        };
+        let element = extract(&input).unwrap().pages.remove(0).elements.remove(0);
+        assert_eq!(element.category, Category::UncategorizedText);
+        assert_eq!(element.text.as_deref(), Some(text.trim_end()));
+    }
+
+    #[test]
+    fn tag_is_named_whatever_follows_its_name() {
+        for (tag, name) in [
+            ("<br/>", "br"),
+            ("<BR >", "br"),
+            ("</a>", "/a"),
+            ("<a href=x>", "a"),
+        ] {
+            assert_eq!(tag_name(tag), name);
+        }
+        assert_eq!(tag_name("<!-- a -->"), "");
+    }
 }
