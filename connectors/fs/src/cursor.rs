@@ -139,51 +139,66 @@ impl Columns {
     }
 
     fn entries(self) -> Option<Vec<Entry>> {
-        let formats: Vec<Arc<str>> = self
-            .format_names
-            .iter()
-            .map(|n| n.as_str().into())
-            .collect();
-        let mut rests = self.rests.as_slice();
-        let mut fingerprints = self.fingerprints.as_slice();
+        let names = self.format_names.iter();
+        let mut rest = Rest {
+            paths: &self.rests,
+            fingerprints: &self.fingerprints,
+            formats: names.map(|name| name.as_str().into()).collect(),
+        };
         let mut entries: Vec<Entry> = Vec::with_capacity(self.sizes.len());
         for at in 0..self.sizes.len() {
-            let before = entries.last();
-            let path_before: &[u8] = before.map_or(&[], |before| &before.path);
-            let shared = *self.shared.get(at)? as usize;
-            let (rest, after) = rests.split_at_checked(*self.rest_lengths.get(at)? as usize)?;
-            rests = after;
-            let path = [path_before.get(..shared)?, rest].concat().into();
-            let mtime_before = before.map_or(0, |before| before.stat.mtime);
-            let inode_before = before.map_or(0, |before| before.stat.inode);
-            let mtime = self.mtimes.get(at)?.wrapping_add(mtime_before);
-            let stat = Stat {
-                size: self.sizes[at],
-                mtime,
-                ctime: self.ctimes.get(at)?.wrapping_add(mtime),
-                inode: inode_before.wrapping_add_signed(*self.inodes.get(at)?),
-            };
-            let content = match self.formats.get(at)?.checked_sub(1) {
-                None => None,
-                Some(index) => {
-                    let (fingerprint, after) = fingerprints.split_first_chunk()?;
-                    fingerprints = after;
-                    Some(Content {
-                        fingerprint: Fingerprint(*fingerprint),
-                        format: Arc::clone(formats.get(index as usize)?),
-                    })
-                }
-            };
-            entries.push(Entry {
-                path,
-                stat,
-                trusted: *self.trusted.get(at)?,
-                content,
-            });
+            let entry = self.entry(at, entries.last(), &mut rest)?;
+            entries.push(entry);
         }
         entries
             .is_sorted_by(|a, b| a.path < b.path)
             .then_some(entries)
+    }
+
+    fn entry(&self, at: usize, before: Option<&Entry>, rest: &mut Rest<'_>) -> Option<Entry> {
+        let path_before: &[u8] = before.map_or(&[], |before| &before.path);
+        let shared = *self.shared.get(at)? as usize;
+        let own = rest.path(*self.rest_lengths.get(at)? as usize)?;
+        let stat_before = before.map_or((0, 0), |before| (before.stat.mtime, before.stat.inode));
+        let mtime = self.mtimes.get(at)?.wrapping_add(stat_before.0);
+        Some(Entry {
+            path: [path_before.get(..shared)?, own].concat().into(),
+            stat: Stat {
+                size: *self.sizes.get(at)?,
+                mtime,
+                ctime: self.ctimes.get(at)?.wrapping_add(mtime),
+                inode: stat_before.1.wrapping_add_signed(*self.inodes.get(at)?),
+            },
+            trusted: *self.trusted.get(at)?,
+            content: match self.formats.get(at)?.checked_sub(1) {
+                None => None,
+                Some(index) => Some(rest.content(index as usize)?),
+            },
+        })
+    }
+}
+
+/// What has not been read yet of the columns without fixed widths.
+struct Rest<'c> {
+    paths: &'c [u8],
+    fingerprints: &'c [u8],
+    formats: Vec<Arc<str>>,
+}
+
+impl<'c> Rest<'c> {
+    fn path(&mut self, length: usize) -> Option<&'c [u8]> {
+        let (path, after) = self.paths.split_at_checked(length)?;
+        self.paths = after;
+        Some(path)
+    }
+
+    fn content(&mut self, format: usize) -> Option<Content> {
+        let (fingerprint, after) = self.fingerprints.split_first_chunk()?;
+        self.fingerprints = after;
+        Some(Content {
+            fingerprint: Fingerprint(*fingerprint),
+            format: Arc::clone(self.formats.get(format)?),
+        })
     }
 }
 

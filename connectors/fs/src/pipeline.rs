@@ -10,11 +10,22 @@ use std::time::Duration;
 
 use dpe_connector::{CancelFlag, RpcError};
 
+/// What files being read and documents waiting to be sent may occupy together, in bytes.
+pub(crate) const BUDGET: u64 = 64 << 20;
+
+/// More threads than this only compete for the disk.
+const MAX_THREADS: usize = 8;
+
 /// Cost of a task whatever its size, so that a million empty files are bounded too.
 const TASK_BYTES: u64 = 16 << 10;
 
 /// How often a waiting consumer looks whether it was cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(20);
+
+/// Returns how many workers this machine can feed.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(2, |threads| threads.get().min(MAX_THREADS))
+}
 
 /// Results of tasks, in order.
 pub(crate) struct Pipeline<T, R> {

@@ -7,17 +7,13 @@
 //! that a later item removes. Deletions that are known are said early, so that a runner can judge
 //! how much would go before it writes anything.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::{fs, thread};
 
 use dpe_connector::batch::item_limit;
 use dpe_connector::item::ErrorItem;
 use dpe_connector::scan::ScanEnd;
 use dpe_connector::{
-    BatchAssembler, CancelFlag, ErrorCode, Item, ItemErrorCode, RpcError, ScanResult,
-    encode_segments, path,
+    BatchAssembler, CancelFlag, Item, ItemErrorCode, RpcError, ScanResult, encode_segments, path,
 };
 
 use crate::config::OnTrouble;
@@ -25,17 +21,11 @@ use crate::connector::Setup;
 use crate::diff::{Difference, Task, compare};
 use crate::examine::{Examiner, Outcome};
 use crate::listing::Entry;
-use crate::moves::{Holding, plan};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{BUDGET, Pipeline, threads};
+use crate::renames::{Move, with_renames};
 use crate::report::Report;
 use crate::walk::{Trouble, Walked, walk};
-use crate::{cursor, named, stat};
-
-/// What files being read and documents waiting to be sent may occupy together, in bytes.
-const BUDGET: u64 = 64 << 20;
-
-/// More threads than this only compete for the disk.
-const MAX_THREADS: usize = 8;
+use crate::{cursor, named, root, stat};
 
 /// A round at work.
 pub(crate) struct Round {
@@ -63,15 +53,15 @@ impl Round {
         cancel: &CancelFlag,
     ) -> Result<Self, RpcError> {
         let scan_start = stat::now();
-        let root = checked_root(&setup.config.root)?;
+        let root = root::checked(&setup.config.root)?;
         let previous = cursor.and_then(|text| cursor::decode(text, setup.owner));
         let incremental = previous.is_some();
-        let walked = match &setup.config.only {
+        let mut walked = match &setup.config.only {
             Some(paths) => named::look_at(&root, paths),
             None => walk(&root, &setup.config, &setup.globs, cancel)?,
         };
         let previous = previous.unwrap_or_default();
-        refuse_sudden_emptiness(&setup, &previous, &walked)?;
+        root::refuse_sudden_emptiness(&setup.config.root, &previous, &walked)?;
         let examiner = Arc::new(Examiner {
             root,
             prefix: setup.prefix.clone(),
@@ -80,11 +70,27 @@ impl Round {
             item_limit: item_limit(setup.max_message_bytes),
             scan_start,
         });
-        let difference = compare(previous, walked.files, &walked.troubles);
-        let (difference, moves) = with_moves(difference, &examiner, cancel)?;
+        let found = std::mem::take(&mut walked.files);
+        let difference = compare(previous, found, &walked.troubles);
+        let (difference, moves) = with_renames(difference, &examiner, cancel)?;
+        let mut round = Self::reading(setup, incremental, difference, examiner);
+        round.say_moves(&moves);
+        round.say_deletions();
+        round.say_walk(walked);
+        Ok(round)
+    }
+
+    /// Starts the workers on what has to be read.
+    fn reading(
+        setup: Arc<Setup>,
+        incremental: bool,
+        difference: Difference,
+        examiner: Arc<Examiner>,
+    ) -> Self {
         let limit = setup.config.max_file_bytes;
         let size = move |task: &Task| task.found.stat.size.min(limit);
-        let mut round = Self {
+        let gone = difference.gone.into_iter();
+        Self {
             incremental,
             assembler: BatchAssembler::new(setup.max_message_bytes),
             pipeline: Pipeline::start(difference.tasks, threads(), BUDGET, size, move |task| {
@@ -92,34 +98,11 @@ impl Round {
                 (task, outcome)
             }),
             listing: difference.kept,
-            deletions: difference
-                .gone
-                .into_iter()
-                .map(|entry| entry.path)
-                .collect(),
+            deletions: gone.map(|entry| entry.path).collect(),
             report: Report::default(),
             batches: 0,
             setup,
-        };
-        round.say_moves(&moves);
-        round.say_deletions();
-        walked
-            .troubles
-            .iter()
-            .for_each(|trouble| round.say_trouble(trouble));
-        walked
-            .special
-            .iter()
-            .for_each(|path| round.report.special(path));
-        walked.links.iter().for_each(|path| round.report.link(path));
-        walked
-            .notes
-            .into_iter()
-            .for_each(|note| round.report.note(note));
-        for entry in round.listing.iter().filter(|entry| entry.content.is_none()) {
-            round.report.unsupported(&entry.path);
         }
-        Ok(round)
     }
 
     /// Returns the continuation under which the next batch is asked for.
@@ -201,6 +184,18 @@ impl Round {
             let (from_uri, to_uri) = (self.uri(from), self.uri(to));
             self.push(&Item::Move { from_uri, to_uri });
         }
+    }
+
+    fn say_walk(&mut self, walked: Walked) {
+        for trouble in &walked.troubles {
+            self.say_trouble(trouble);
+        }
+        let report = &mut self.report;
+        walked.special.iter().for_each(|path| report.special(path));
+        walked.links.iter().for_each(|path| report.link(path));
+        walked.notes.into_iter().for_each(|note| report.note(note));
+        let without = self.listing.iter().filter(|entry| entry.content.is_none());
+        without.for_each(|entry| report.unsupported(&entry.path));
     }
 
     fn say_deletions(&mut self) {
@@ -289,163 +284,4 @@ impl Round {
             ..entry
         }));
     }
-}
-
-fn threads() -> usize {
-    thread::available_parallelism().map_or(2, |threads| threads.get().min(MAX_THREADS))
-}
-
-fn source_failed(message: String) -> RpcError {
-    RpcError::new(ErrorCode::SourceFailed, message)
-}
-
-/// Returns the root without links in its path, if it is a folder that can be listed.
-fn checked_root(root: &std::path::Path) -> Result<PathBuf, RpcError> {
-    let failed = |why: &dyn std::fmt::Display, todo: &str| {
-        source_failed(format!("root {}: {why}; {todo}", root.display()))
-    };
-    let canonical = fs::canonicalize(root)
-        .map_err(|why| failed(&why, "mount it, or correct `root` in the configuration"))?;
-    if !canonical.is_dir() {
-        let todo = "name the folder it is in as `root` and the file in `only`";
-        return Err(failed(&"not a folder", todo));
-    }
-    fs::read_dir(&canonical).map_err(|why| failed(&why, "allow this user to read it"))?;
-    Ok(canonical)
-}
-
-/// A folder that held documents and now holds not one file is an unmounted disk far more often
-/// than an intention.
-fn refuse_sudden_emptiness(
-    setup: &Setup,
-    previous: &[Entry],
-    walked: &Walked,
-) -> Result<(), RpcError> {
-    let documents = previous
-        .iter()
-        .filter(|entry| entry.content.is_some())
-        .count();
-    if documents == 0 || !walked.files.is_empty() || !walked.troubles.is_empty() {
-        return Ok(());
-    }
-    Err(source_failed(format!(
-        "root {} holds no file any more, last time it gave {documents} documents; check that it \
-         is mounted and not ignored as a whole, or remove the documents yourself if it is meant \
-         to be empty",
-        setup.config.root.display()
-    )))
-}
-
-/// From where to where.
-type Move = (Box<[u8]>, Box<[u8]>);
-
-/// Finds out which of the files gone are only somewhere else now. What moved is neither gone nor
-/// to be read any more.
-fn with_moves(
-    mut difference: Difference,
-    examiner: &Arc<Examiner>,
-    cancel: &CancelFlag,
-) -> Result<(Difference, Vec<Move>), RpcError> {
-    if difference.gone.is_empty() || difference.tasks.is_empty() {
-        return Ok((difference, Vec::new()));
-    }
-    let probed = probe(&difference, examiner, cancel)?;
-    let pairs = {
-        let (sources, targets) = holdings(&difference, &probed);
-        let owned = |path: &[u8]| -> Box<[u8]> { path.into() };
-        plan(&sources, &targets)
-            .into_iter()
-            .map(|(s, t)| (owned(sources[s].path), owned(targets[t].path)))
-            .collect::<Vec<Move>>()
-    };
-    let from: HashSet<&[u8]> = pairs.iter().map(|(from, _)| &**from).collect();
-    let to: HashSet<&[u8]> = pairs.iter().map(|(_, to)| &**to).collect();
-    difference.gone.retain(|entry| !from.contains(&*entry.path));
-    difference
-        .tasks
-        .retain(|task| !to.contains(&*task.found.path));
-    let moved = probed.into_iter().flatten();
-    difference
-        .kept
-        .extend(moved.filter(|entry| to.contains(&*entry.path)));
-    Ok((difference, pairs))
-}
-
-/// Learns the content of those files to be read that have the length of a file whose content
-/// went; one entry for each task.
-fn probe(
-    difference: &Difference,
-    examiner: &Arc<Examiner>,
-    cancel: &CancelFlag,
-) -> Result<Vec<Option<Entry>>, RpcError> {
-    let before = difference
-        .tasks
-        .iter()
-        .filter_map(|task| task.previous.as_ref());
-    let sizes: HashSet<u64> = difference
-        .gone
-        .iter()
-        .chain(before)
-        .filter(|entry| entry.content.is_some())
-        .map(|entry| entry.stat.size)
-        .collect();
-    let worth = |task: &&Task| sizes.contains(&task.found.stat.size);
-    let tasks = difference.tasks.iter().filter(worth).cloned().collect();
-    let (size, examiner) = (|task: &Task| task.found.stat.size, Arc::clone(examiner));
-    let mut results = Pipeline::start(tasks, threads(), BUDGET, size, move |task: Task| {
-        examiner.probe(&task)
-    });
-    let mut probed = Vec::with_capacity(difference.tasks.len());
-    for task in &difference.tasks {
-        let entry = if worth(&task) {
-            results.next(cancel)?.flatten()
-        } else {
-            None
-        };
-        probed.push(entry);
-    }
-    Ok(probed)
-}
-
-/// Returns what lost its content and what has content it had not.
-fn holdings<'a>(
-    difference: &'a Difference,
-    probed: &'a [Option<Entry>],
-) -> (Vec<Holding<'a>>, Vec<Holding<'a>>) {
-    let mut sources: Vec<Holding<'_>> = Vec::new();
-    let mut targets: Vec<Holding<'_>> = Vec::new();
-    sources.extend(
-        difference
-            .gone
-            .iter()
-            .filter_map(|entry| holding(entry, true)),
-    );
-    for (task, now) in difference.tasks.iter().zip(probed) {
-        let before = task
-            .previous
-            .as_ref()
-            .filter(|entry| entry.content.is_some());
-        let content_now = now.as_ref().and_then(|entry| entry.content.as_ref());
-        if before.is_some_and(|entry| entry.content.as_ref() == content_now) {
-            continue;
-        }
-        sources.extend(before.and_then(|entry| holding(entry, false)));
-        targets.extend(
-            now.as_ref()
-                .and_then(|entry| holding(entry, before.is_none())),
-        );
-    }
-    sources.sort_by(|a, b| a.path.cmp(b.path));
-    targets.sort_by(|a, b| a.path.cmp(b.path));
-    (sources, targets)
-}
-
-fn holding(entry: &Entry, is_free: bool) -> Option<Holding<'_>> {
-    Some(Holding {
-        path: &entry.path,
-        content: entry.content.as_ref()?,
-        size: entry.stat.size,
-        inode: entry.stat.inode,
-        is_free,
-    })
 }

@@ -222,37 +222,35 @@ impl<C: Connector, W: Write> Session<'_, C, W> {
 
     /// Answers one request and returns whether it was the last.
     fn perform(&mut self, request: &Request) -> io::Result<bool> {
-        let id = Some(request.id);
-        if !self.initialized && request.method != "initialize" {
-            let error = RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first");
-            self.answer::<Empty>(id, &Err(error))?;
-            return Ok(false);
-        }
+        let refused = |code, why: String| Err::<Empty, _>(RpcError::new(code, why));
         match request.method.as_str() {
+            method if !self.initialized && method != "initialize" => {
+                let why = "`initialize` comes first".to_owned();
+                self.answer(Some(request.id), &refused(ErrorCode::InvalidRequest, why))?;
+            }
             "initialize" => {
                 let result = self.initialize(request);
-                self.answer(id, &result)?;
+                self.answer(Some(request.id), &result)?;
             }
             "scan" => {
                 let result = params(request)
                     .and_then(ScanParams::check)
                     .and_then(|params| self.connector.scan(params, &request.cancel));
-                self.answer(id, &result)?;
+                self.answer(Some(request.id), &result)?;
             }
             "read_blob" => {
                 let result = params(request)
                     .and_then(ReadBlobParams::check)
                     .and_then(|params| self.connector.read_blob(params, &request.cancel));
-                self.answer(id, &result)?;
+                self.answer(Some(request.id), &result)?;
             }
             "shutdown" => {
-                self.answer(id, &Ok(Empty {}))?;
+                self.answer(Some(request.id), &Ok(Empty {}))?;
                 return Ok(true);
             }
             method => {
                 let why = format!("no method `{method}`");
-                let error = RpcError::new(ErrorCode::MethodNotFound, why);
-                self.answer::<Empty>(id, &Err(error))?;
+                self.answer(Some(request.id), &refused(ErrorCode::MethodNotFound, why))?;
             }
         }
         Ok(false)
