@@ -32,7 +32,7 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, max: u64) -> Result<By
     let coding = match coding(headers) {
         Ok(coding) => coding,
         Err(refusal) => {
-            drain(body);
+            drain(headers, body);
             return Err(refusal);
         }
     };
@@ -41,16 +41,18 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, max: u64) -> Result<By
         Coding::Identity => max,
         Coding::Gzip => max.saturating_mul(2).saturating_add(1024),
     };
-    let raw = collect(body, usize::try_from(raw_max).unwrap_or(usize::MAX)).await?;
+    let raw_max = usize::try_from(raw_max).unwrap_or(usize::MAX);
+    let raw = collect(headers, body, raw_max).await?;
     match coding {
         Coding::Identity => Ok(raw),
         Coding::Gzip => service::off_thread(raw.len(), move || decode(&raw, max)).await,
     }
 }
 
-/// Reads on in the background what the answer does not wait for (T1–T4 must not).
-pub(super) fn drain(mut body: Body) {
-    if body.is_end_stream() {
+/// Reads on in the background what the answer does not wait for (T1–T4 must not). A sender that
+/// asks before it sends is not invited.
+pub(super) fn drain(headers: &HeaderMap, mut body: Body) {
+    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
         return;
     }
     tokio::spawn(tokio::time::timeout(DRAIN_FOR, async move {
@@ -80,10 +82,10 @@ fn coding(headers: &HeaderMap) -> Result<Coding, Refusal> {
 }
 
 /// Collects at most `max` bytes; a body of one frame is not copied.
-async fn collect(mut body: Body, max: usize) -> Result<Bytes, Refusal> {
+async fn collect(headers: &HeaderMap, mut body: Body, max: usize) -> Result<Bytes, Refusal> {
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > max {
-        drain(body);
+        drain(headers, body);
         return Err(too_large());
     }
     let mut first = Bytes::new();
@@ -95,7 +97,7 @@ async fn collect(mut body: Body, max: usize) -> Result<Bytes, Refusal> {
             continue;
         };
         if first.len() + rest.len() + data.len() > max {
-            drain(body);
+            drain(headers, body);
             return Err(too_large());
         }
         if first.is_empty() {

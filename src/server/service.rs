@@ -1,12 +1,15 @@
 //! The service: one request in, one response out. Transport steps T1–T4 are here (http-binding
 //! §6.1); what follows is in `read` and `write`.
 
+use std::convert::Infallible;
 use std::panic;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
+use bytes::Bytes;
+use futures_util::stream;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use tokio::sync::Semaphore;
@@ -104,7 +107,7 @@ impl Service {
 async fn handle(State(service): State<Service>, request: Request<Body>) -> Response<Body> {
     let (head, body) = request.into_parts();
     let Some(route) = service.inner.prefix.route(head.uri.path()) else {
-        body::drain(body);
+        body::drain(&head.headers, body);
         return Refusal::bare(StatusCode::NOT_FOUND)
             .into_answer(false)
             .map(Body::from);
@@ -118,6 +121,11 @@ async fn handle(State(service): State<Service>, request: Request<Body>) -> Respo
         let vary = HeaderValue::from_static("DPE-Hash-Contract");
         answer.headers_mut().insert(header::VARY, vary);
     }
+    if to_head || answer.status() == StatusCode::NOT_MODIFIED {
+        // Such an answer has no body, but its length is not known to be 0: that would be the
+        // length of the answer to GET (RFC 9110 §8.6).
+        return answer.map(|_| Body::from_stream(stream::empty::<Result<Bytes, Infallible>>()));
+    }
     answer.map(Body::from)
 }
 
@@ -126,7 +134,7 @@ impl Service {
         let admitted = match self.admit(route, head) {
             Ok(admitted) => admitted,
             Err(refusal) => {
-                body::drain(body);
+                body::drain(&head.headers, body);
                 return Err(refusal);
             }
         };

@@ -3,6 +3,7 @@
 //! It decides everything that depends on a document's current state, inside the transaction that
 //! writes. It knows nothing of HTTP, callers or limits.
 
+mod availability;
 mod commit;
 mod connection;
 mod current;
@@ -14,6 +15,7 @@ mod reader;
 mod remove;
 mod schema;
 mod spelling;
+mod switch;
 mod writer;
 
 use std::collections::HashMap;

@@ -67,9 +67,12 @@ pub(super) fn parent(
         let respelled = respell(text, list, children, contract);
         hash_parent(&respelled, list, contract)
     });
-    let stored =
-        (hash.contract() != Contract::Dpe1).then(|| respell(text, list, children, Contract::Dpe1));
-    (digests, stored)
+    (digests, stored(text, list, hash, children))
+}
+
+/// Returns the text of a page or document as it is stored, if that is not how it was written.
+pub(super) fn stored(text: &str, list: &str, hash: Hash, children: &[Digests]) -> Option<String> {
+    (hash.contract() != Contract::Dpe1).then(|| respell(text, list, children, Contract::Dpe1))
 }
 
 fn digests(known: Hash, kept: Contracts, compute: impl Fn(Contract) -> Hash) -> Digests {

@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of documents; a job is a closure over the connection.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
@@ -100,13 +101,15 @@ fn group(
     let mut next = Some(first);
     while let Some(job) = next {
         execute(connection, "SAVEPOINT job")?;
-        match job(connection) {
-            Ok(reply) => replies.push(reply),
-            Err(error) if connection.is_autocommit() => return Err(error),
-            Err(error) => {
+        // One request that meets a defect must not take the store from all later ones.
+        match panic::catch_unwind(AssertUnwindSafe(|| job(connection))) {
+            Ok(Ok(reply)) => replies.push(reply),
+            Ok(Err(error)) if connection.is_autocommit() => return Err(error),
+            Ok(Err(error)) => {
                 on_failure(&error);
                 execute(connection, "ROLLBACK TO job")?;
             }
+            Err(_) => execute(connection, "ROLLBACK TO job")?,
         }
         execute(connection, "RELEASE job")?;
         next = (replies.len() < GROUP_MAX)
@@ -185,6 +188,14 @@ mod tests {
             writer.write(|connection| insert(connection, 2)),
         );
         assert_eq!((good, bad, late), (Ok(1), Err(NotWritten), Ok(1)));
+        let defect: Result<(), _> = writer
+            .write(|connection| {
+                insert(connection, 3)?;
+                panic!("a defect, printed by this test on purpose");
+            })
+            .await;
+        let after = writer.write(|connection| insert(connection, 3)).await;
+        assert_eq!((defect, after), (Err(NotWritten), Ok(1)));
         assert_eq!(failures.load(Ordering::SeqCst), 1);
     }
 }
