@@ -9,5 +9,6 @@
 mod hash_contract;
 mod host;
 mod house;
+mod protocol;
 mod push;
 mod server;

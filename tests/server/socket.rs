@@ -34,7 +34,12 @@ fn command(store: &Path, arguments: &[&str]) -> Command {
 
 impl Server {
     fn start(store: &Path, arguments: &[&str]) -> Self {
-        let mut child = command(store, arguments).spawn().unwrap();
+        Self::of(command(store, arguments))
+    }
+
+    /// Starts the command and waits for its ready line.
+    fn of(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
@@ -286,4 +291,66 @@ fn killed_server_has_every_acknowledged_commit() {
         assert_eq!(body["doc_hash"], json!(hash));
         assert_eq!(body["pages"].as_array().unwrap().len(), 1);
     }
+}
+
+#[test]
+fn full_disk_makes_the_remote_unavailable_and_loses_nothing() {
+    let dir = TempDir::new().unwrap();
+    // Files of this process cannot grow beyond 200 blocks of 512 or 1024 bytes; the signal that
+    // would tell so is ignored, so that writing fails as on a full disk.
+    let script =
+        "trap '' XFSZ; ulimit -f 200; exec \"$0\" serve --listen 127.0.0.1:0 --store \"$1\"";
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", script, env!("CARGO_BIN_EXE_dpe")])
+        .arg(dir.path());
+    limited
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .stdout(Stdio::piped());
+    let server = Server::of(limited);
+    let mut connection = server.connect();
+    let text = "x".repeat(10_000);
+    let mut acknowledged = Vec::new();
+    let refused = loop {
+        assert!(acknowledged.len() < 100, "the limit is not reached");
+        let uri = format!("x:{}", acknowledged.len());
+        let (body, _) = content::inline(&[&[&uri, &text]]);
+        let body = body.to_string();
+        assert!(connection.write_head("PUT", &target(&uri), body.len(), "if-none-match: *\r\n"));
+        connection
+            .stream
+            .get_mut()
+            .write_all(body.as_bytes())
+            .unwrap();
+        match connection.read().unwrap() {
+            (201, _) => acknowledged.push(uri),
+            refused => break refused,
+        }
+    };
+    assert!(!acknowledged.is_empty());
+    assert_eq!(refused.0, 503, "{}", refused.1);
+    assert!(
+        refused.1.contains("\"code\":\"DPE_UNAVAILABLE\""),
+        "{}",
+        refused.1
+    );
+    // Reads go on, and what was refused is not there.
+    let check = |connection: &mut Connection| {
+        for uri in &acknowledged {
+            assert!(connection.write_head("GET", &target(uri), 0, ""));
+            assert_eq!(connection.read().unwrap().0, 200, "{uri}");
+        }
+        let refused = target(&format!("x:{}", acknowledged.len()));
+        assert!(connection.write_head("GET", &refused, 0, ""));
+        assert_eq!(connection.read().unwrap().0, 404);
+    };
+    check(&mut connection);
+    drop(server);
+    let server = Server::start(dir.path(), &[]);
+    let mut connection = server.connect();
+    check(&mut connection);
+    let uri = format!("x:{}", acknowledged.len());
+    let (body, _) = content::inline(&[&[&uri, &text]]);
+    assert_eq!(connection.create(&uri, &body), Some(201));
 }

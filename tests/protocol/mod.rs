@@ -1,0 +1,5 @@
+//! What a client sends and how strictly it reads replies: http-binding §13, §14.
+
+mod errors;
+mod replies;
+mod requests;
