@@ -17,6 +17,7 @@ use crate::sync::report::Counts;
 use crate::sync::unachieved::{Permission, Unachieved};
 use crate::sync::wave::{self, Operation};
 
+use super::round::Settings;
 use super::task::{self, Done, Judgement, Knowledge, NotRedeemed, Rules, Task, Write};
 
 /// Delivers one round's operations and keeps count of what became of them.
@@ -24,13 +25,13 @@ pub(super) struct Landing<'a, R> {
     pub remote: &'a R,
     pub state: &'a mut Instance,
     pub observer: &'a dyn Observer,
-    pub rules: Rules,
-    /// At most so many writes at once.
-    pub concurrency: usize,
-    /// Contracts whose confirmed values count (§19.1).
-    pub accepted: Contracts,
     pub counts: Counts,
-    pub failures: Vec<Failure>,
+    rules: Rules,
+    /// At most so many writes at once.
+    concurrency: usize,
+    /// Contracts whose confirmed values count (§19.1).
+    accepted: Contracts,
+    failures: Vec<Failure>,
     unachieved: Unachieved,
 }
 
@@ -42,21 +43,32 @@ impl<'a, R: Remote> Landing<'a, R> {
         remote: &'a R,
         state: &'a mut Instance,
         observer: &'a dyn Observer,
-        rules: Rules,
-        concurrency: usize,
-        accepted: Contracts,
+        settings: &Settings,
     ) -> Self {
         Self {
             remote,
             state,
             observer,
-            rules,
-            concurrency,
-            accepted,
+            rules: Rules {
+                policies: settings.policies,
+                conflict_retries: settings.conflict_retries,
+            },
+            concurrency: settings.concurrency,
+            accepted: settings.accepted,
             counts: Counts::default(),
             failures: Vec::new(),
             unachieved: Unachieved::default(),
         }
+    }
+
+    /// Returns what became of everything, and the failures in order of occurrence.
+    pub(super) fn into_counts(self) -> (Counts, Vec<Failure>) {
+        (self.counts, self.failures)
+    }
+
+    /// Returns whether any item has failed so far.
+    pub(super) fn has_failures(&self) -> bool {
+        !self.failures.is_empty()
     }
 
     /// Lands steps in stream order.

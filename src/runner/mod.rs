@@ -5,12 +5,15 @@
 //! command line, no terminal, and nothing of how a remote or a source is reached.
 
 mod client;
+mod closing;
 mod dry_run;
+mod enumeration;
 mod gate;
 mod landing;
 mod metered;
 mod refresh;
 mod round;
+mod starting;
 mod task;
 
 pub use client::{Client, ClientError};

@@ -15,8 +15,9 @@ use crate::sync::guard::DeleteLimit;
 use crate::sync::ports::{Batch, BatchEnd, Remote, ScanRequest, Source};
 use crate::sync::wave::Operation;
 
+use super::enumeration::protocol_error;
 use super::landing::{Landing, state_failure};
-use super::round::{Instance, Settings, protocol_error};
+use super::round::{Instance, Settings};
 
 /// Documents of the write set that the round did not mention.
 pub(super) struct Missed {
@@ -37,9 +38,12 @@ pub(super) async fn run<R: Remote, S: Source>(
     settings: &Settings,
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
+    if missed.unproduced.is_empty() || landing.has_failures() {
+        return Ok(());
+    }
     if missed.incremental {
         enumerate(&mut missed.unproduced, source, instance, settings, landing).await?;
-        if !landing.failures.is_empty() {
+        if landing.has_failures() {
             return Ok(());
         }
     }

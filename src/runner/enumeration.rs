@@ -1,0 +1,109 @@
+//! One pass over the batches of a source (connector contract §11).
+
+use std::collections::HashSet;
+
+use crate::json::Value;
+use crate::model::FileUri;
+use crate::sync::assembly::{Assembly, Step};
+use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::ports::{Batch, BatchEnd, Remote, ScanRequest, Source};
+
+use super::gate::Gate;
+use super::landing::Landing;
+
+/// What one enumeration ended with.
+pub(super) struct Enumerated {
+    pub cursor: Option<String>,
+    pub incremental: bool,
+}
+
+/// One pass over the batches of a source.
+pub(super) struct Enumeration {
+    pub assembly: Assembly,
+    pub gate: Gate,
+    /// Members of the write set that no item has mentioned so far (§22).
+    pub unproduced: HashSet<FileUri>,
+}
+
+impl Enumeration {
+    /// Pulls batch after batch and lands them; the next one is scanned while the last one lands.
+    pub(super) async fn run<R: Remote, S: Source>(
+        &mut self,
+        source: &mut S,
+        cursor: Option<String>,
+        max_items: u32,
+        landing: &mut Landing<'_, R>,
+    ) -> Result<Enumerated, Failure> {
+        let given = cursor.is_some();
+        let first = ScanRequest {
+            cursor,
+            next: None,
+            max_items,
+        };
+        let mut batch = source.scan(first).await?;
+        loop {
+            let last = matches!(batch.end, BatchEnd::Final { .. });
+            let steps = self.steps(&batch, last)?;
+            let end = match batch.end {
+                BatchEnd::Next(next) => next,
+                BatchEnd::Final {
+                    cursor,
+                    incremental,
+                } => {
+                    landing.land(steps).await?;
+                    if incremental && !given {
+                        return Err(protocol_error("`incremental` without a cursor"));
+                    }
+                    return Ok(Enumerated {
+                        cursor,
+                        incremental,
+                    });
+                }
+            };
+            let following = ScanRequest {
+                cursor: None,
+                next: Some(end),
+                max_items,
+            };
+            let (landed, scanned) = tokio::join!(landing.land(steps), source.scan(following));
+            landed?;
+            batch = scanned?;
+        }
+    }
+
+    /// Turns a batch into steps, as far as the gate lets them through.
+    fn steps(&mut self, batch: &Batch, last: bool) -> Result<Vec<Step>, Failure> {
+        let mut steps = Vec::new();
+        for item in batch.items.root().items().into_iter().flatten() {
+            self.produced(item);
+            self.assembly.push(item, &mut steps);
+        }
+        if last {
+            steps.extend(self.assembly.finish().map(Step::Failed));
+        }
+        self.gate.pass(steps, batch.items.source().len(), last)
+    }
+
+    /// Notes that an item mentions its documents, whatever else is wrong with it.
+    fn produced(&mut self, item: Value<'_>) {
+        if self.unproduced.is_empty() {
+            return;
+        }
+        for member in ["file_uri", "from_uri", "to_uri"] {
+            let text = item.member(member).and_then(Value::as_str);
+            if let Some(uri) = text.and_then(|text| FileUri::parse(&text).ok()) {
+                self.unproduced.remove(&uri);
+            }
+        }
+    }
+}
+
+/// Returns the failure of a plugin that broke the wire protocol.
+pub(super) fn protocol_error(message: &str) -> Failure {
+    Failure::new(
+        Level::Protocol,
+        FailureSource::Runner,
+        "protocol_error",
+        message,
+    )
+}
