@@ -162,7 +162,7 @@ pub fn format_of(name: &[u8], head: &[u8]) -> Option<Format> {
             return None;
         }
         if let Some(format) = by_extension(extension) {
-            return Some(corrected(format, head));
+            return corrected(format, head);
         }
     }
     by_content(&name, head)
@@ -176,11 +176,13 @@ fn by_extension(extension: &str) -> Option<Format> {
     known.or_else(|| languages::by_extension(extension).map(source))
 }
 
-/// An image that carries another image's extension is what its first bytes say.
-fn corrected(format: Format, head: &[u8]) -> Format {
+/// Lets the first bytes have a say: an image that carries another image's extension is what it is, and
+/// binary data is no source code, though a `.ts` may be a video.
+fn corrected(format: Format, head: &[u8]) -> Option<Format> {
     match format.reader {
-        Reader::Image(_) => image(head).unwrap_or(format),
-        _ => format,
+        Reader::Image(_) => Some(image(head).unwrap_or(format)),
+        Reader::Source if sniff::is_binary(head) => None,
+        _ => Some(format),
     }
 }
 
@@ -267,6 +269,13 @@ mod tests {
         assert_eq!(file_type("a", png), Some("png"));
         assert_eq!(file_type("a.gif", b"damaged"), Some("gif"));
         assert_eq!(file_type("a.md", png), Some("md"));
+    }
+
+    #[test]
+    fn binary_data_is_no_source_code() {
+        assert_eq!(file_type("a.ts", b"G\x40\0\x10\0\0"), None);
+        assert_eq!(file_type("a.ts", b"\xFF\xFEl\0e\0t\0"), Some("typescript"));
+        assert_eq!(file_type("a.ts", b"let caf\xE9"), Some("typescript"));
     }
 
     #[test]

@@ -70,6 +70,11 @@ pub(crate) fn is_text(head: &[u8]) -> bool {
     !text.contains('\0') && strange * CONTROL_SHARE <= text.len()
 }
 
+/// Whether the bytes are no text in any encoding read here.
+pub(crate) fn is_binary(head: &[u8]) -> bool {
+    memchr::memchr(0, head).is_some() && !decode::has_utf16_mark(head)
+}
+
 fn is_strange_control(byte: u8) -> bool {
     byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0C' | b'\x1B')
 }
