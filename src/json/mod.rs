@@ -15,7 +15,7 @@ mod value;
 mod writer;
 
 pub use number::{MAX_INTEGER, Number, NumberClass, NumberError, NumberReason};
-pub use parse::MAX_CONTAINERS;
+pub use parse::{MAX_CONTAINERS, Nesting};
 pub use pointer::push_token;
 pub use syntax::{SyntaxError, SyntaxReason};
 pub use value::{Items, Kind, Members, Text, Value};

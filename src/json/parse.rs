@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::string::{self, Spelling};
 use super::syntax::{SyntaxError, SyntaxReason};
-use super::value::{Node, Tape};
+use super::value::{Kind, Node, Text, Value};
 
 /// Most containers that may be nested. The contract allows any guard that is at least 64 plus the
 /// layers of an envelope (hash contract §8); a message of the connector protocol has seven.
@@ -16,8 +16,12 @@ pub const MAX_CONTAINERS: usize = 128;
 /// Objects with at most this many members are searched for duplicates by comparing pairs.
 const PAIRWISE: usize = 12;
 
-/// Parses a whole text.
-pub(super) fn tape(source: &str) -> Result<Tape, SyntaxError> {
+/// Parses a whole text. `fold` sees every container as it ends, and where; if it returns true,
+/// the container is kept as if it were empty.
+pub(super) fn text<'a>(
+    source: Cow<'a, str>,
+    fold: impl FnMut(Nesting<'_>, Value<'_>) -> bool,
+) -> Result<Text<'a>, SyntaxError> {
     if u32::try_from(source.len()).is_err() {
         return Err(SyntaxReason::TooLong.at(u32::MAX as usize));
     }
@@ -25,30 +29,49 @@ pub(super) fn tape(source: &str) -> Result<Tape, SyntaxError> {
         return Err(SyntaxReason::ByteOrderMark.at(0));
     }
     Parser {
-        source,
-        bytes: source.as_bytes(),
+        text: Text::unparsed(source),
+        fold,
         at: 0,
-        nodes: Vec::new(),
         open: Vec::new(),
         names: Vec::new(),
-        depth: 0,
     }
     .run()
 }
 
-struct Parser<'a> {
-    source: &'a str,
-    bytes: &'a [u8],
+/// Folds nothing.
+pub(super) fn keep(_around: Nesting<'_>, _container: Value<'_>) -> bool {
+    false
+}
+
+/// The containers around one that has just ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Nesting<'p> {
+    around: &'p [Open],
+}
+
+impl Nesting<'_> {
+    /// Returns true if the containers around are exactly of these kinds, outermost first.
+    #[inline]
+    pub fn is(self, kinds: &[Kind]) -> bool {
+        self.around.len() == kinds.len()
+            && self.around.iter().zip(kinds).all(|(open, &kind)| {
+                let is_object = open.names.is_some();
+                is_object == (kind == Kind::Object)
+            })
+    }
+}
+
+struct Parser<'a, F> {
+    text: Text<'a>,
+    fold: F,
     at: usize,
-    nodes: Vec<Node>,
     open: Vec<Open>,
     /// Name nodes of all open objects, innermost last.
     names: Vec<u32>,
-    depth: usize,
 }
 
 /// A container whose end has not been seen.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Open {
     node: u32,
     /// Where its names begin, for an object.
@@ -65,8 +88,8 @@ enum Progress {
     Done,
 }
 
-impl Parser<'_> {
-    fn run(mut self) -> Result<Tape, SyntaxError> {
+impl<'a, F: FnMut(Nesting<'_>, Value<'_>) -> bool> Parser<'a, F> {
+    fn run(mut self) -> Result<Text<'a>, SyntaxError> {
         let mut progress = Progress::ValueDue;
         loop {
             progress = match progress {
@@ -76,12 +99,10 @@ impl Parser<'_> {
             };
         }
         self.skip_space();
-        if self.at < self.bytes.len() {
+        if self.at < self.bytes().len() {
             return Err(SyntaxReason::TrailingCharacters.at(self.at));
         }
-        let depth = u8::try_from(self.depth).expect("the limit of containers is below 256");
-        let nodes = self.nodes;
-        Ok(Tape { nodes, depth })
+        Ok(self.text)
     }
 
     fn value(&mut self) -> Result<Progress, SyntaxError> {
@@ -142,10 +163,11 @@ impl Parser<'_> {
         if self.open.len() == MAX_CONTAINERS {
             return Err(SyntaxReason::TooDeep.at(self.at));
         }
-        let node = self.nodes.len() as u32;
+        let node = self.nodes().len() as u32;
         let open = Open { node, names };
         self.open.push(open);
-        self.depth = self.depth.max(self.open.len());
+        let depth = u8::try_from(self.open.len()).expect("the limit of containers is below 256");
+        self.text.tape.depth = self.text.tape.depth.max(depth);
         self.push(self.at, self.at, 0);
         self.at += 1;
         Ok(open)
@@ -153,12 +175,23 @@ impl Parser<'_> {
 
     fn close(&mut self, open: Open) -> Progress {
         self.at += 1;
-        let next = self.nodes.len() as u32;
-        let node = &mut self.nodes[open.node as usize];
-        node.end = self.at as u32;
-        node.link = next;
+        let at = self.at as u32;
+        let next = self.nodes().len() as u32;
+        self.set_end(open.node, at, next);
         self.open.pop();
+        let around = &self.open;
+        if (self.fold)(Nesting { around }, self.text.value(open.node)) {
+            let next = open.node + 1;
+            self.text.tape.nodes.truncate(next as usize);
+            self.set_end(open.node, at, next);
+        }
         Progress::ValueEnded
+    }
+
+    fn set_end(&mut self, container: u32, end: u32, next: u32) {
+        let node = &mut self.text.tape.nodes[container as usize];
+        node.end = end;
+        node.link = next;
     }
 
     /// Reads a member name and the colon after it.
@@ -166,7 +199,7 @@ impl Parser<'_> {
         if self.peek()? != b'"' {
             return Err(self.unexpected());
         }
-        self.names.push(self.nodes.len() as u32);
+        self.names.push(self.nodes().len() as u32);
         self.string()?;
         if self.peek()? != b':' {
             return Err(self.unexpected());
@@ -180,11 +213,11 @@ impl Parser<'_> {
         let mut at = start + 1;
         let mut spelling = Spelling::Plain;
         loop {
-            at = string::next_special(self.bytes, at);
-            match self.bytes.get(at) {
+            at = string::next_special(self.bytes(), at);
+            match self.bytes().get(at) {
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    let (after, escape) = string::escape(self.bytes, at)?;
+                    let (after, escape) = string::escape(self.bytes(), at)?;
                     spelling = spelling.max(escape);
                     at = after;
                 }
@@ -199,20 +232,20 @@ impl Parser<'_> {
 
     fn number(&mut self) -> Result<(), SyntaxError> {
         let start = self.at;
-        if self.bytes[self.at] == b'-' {
+        if self.bytes()[self.at] == b'-' {
             self.at += 1;
         }
-        match self.bytes.get(self.at) {
+        match self.bytes().get(self.at) {
             Some(b'0') => self.at += 1,
             _ => self.digits()?,
         }
-        if self.bytes.get(self.at) == Some(&b'.') {
+        if self.bytes().get(self.at) == Some(&b'.') {
             self.at += 1;
             self.digits()?;
         }
-        if matches!(self.bytes.get(self.at), Some(b'e' | b'E')) {
+        if matches!(self.bytes().get(self.at), Some(b'e' | b'E')) {
             self.at += 1;
-            if matches!(self.bytes.get(self.at), Some(b'+' | b'-')) {
+            if matches!(self.bytes().get(self.at), Some(b'+' | b'-')) {
                 self.at += 1;
             }
             self.digits()?;
@@ -223,7 +256,7 @@ impl Parser<'_> {
 
     fn digits(&mut self) -> Result<(), SyntaxError> {
         let start = self.at;
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+        while self.bytes().get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
         if self.at == start {
@@ -234,7 +267,7 @@ impl Parser<'_> {
 
     fn literal(&mut self, word: &str) -> Result<(), SyntaxError> {
         let start = self.at;
-        if !self.bytes[start..].starts_with(word.as_bytes()) {
+        if !self.bytes()[start..].starts_with(word.as_bytes()) {
             return Err(self.unexpected());
         }
         self.at += word.len();
@@ -242,8 +275,18 @@ impl Parser<'_> {
         Ok(())
     }
 
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.text.source().as_bytes()
+    }
+
+    #[inline]
+    fn nodes(&self) -> &[Node] {
+        &self.text.tape.nodes
+    }
+
     fn push(&mut self, start: usize, end: usize, link: u32) {
-        self.nodes.push(Node {
+        self.text.tape.nodes.push(Node {
             start: start as u32,
             end: end as u32,
             link,
@@ -253,12 +296,12 @@ impl Parser<'_> {
     /// Skips white space and returns the byte after it.
     fn peek(&mut self) -> Result<u8, SyntaxError> {
         self.skip_space();
-        let byte = self.bytes.get(self.at).copied();
+        let byte = self.bytes().get(self.at).copied();
         byte.ok_or(SyntaxReason::UnexpectedEnd.at(self.at))
     }
 
     fn skip_space(&mut self) {
-        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes.get(self.at) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.bytes().get(self.at) {
             self.at += 1;
         }
     }
@@ -284,17 +327,17 @@ impl Parser<'_> {
     fn duplicate_by_pairs(&self, names: &[u32]) -> Option<Node> {
         let mut later = names.iter().enumerate().skip(1);
         later.find_map(|(position, &name)| {
-            let node = self.nodes[name as usize];
+            let node = self.nodes()[name as usize];
             names[..position]
                 .iter()
-                .any(|&earlier| self.same_name(self.nodes[earlier as usize], node))
+                .any(|&earlier| self.same_name(self.nodes()[earlier as usize], node))
                 .then_some(node)
         })
     }
 
     fn same_name(&self, one: Node, other: Node) -> bool {
         if one.link == Spelling::Plain as u32 && other.link == Spelling::Plain as u32 {
-            let bytes = |node: Node| &self.bytes[node.start as usize..node.end as usize];
+            let bytes = |node: Node| &self.bytes()[node.start as usize..node.end as usize];
             return bytes(one) == bytes(other);
         }
         self.name_value(one) == self.name_value(other)
@@ -303,12 +346,12 @@ impl Parser<'_> {
     fn duplicate_by_sorting(&self, names: &[u32]) -> Option<Node> {
         let mut sorted: Vec<(Cow<'_, str>, u32)> = names
             .iter()
-            .map(|&name| (self.name_value(self.nodes[name as usize]), name))
+            .map(|&name| (self.name_value(self.nodes()[name as usize]), name))
             .collect();
         sorted.sort_unstable();
         let mut pairs = sorted.windows(2);
         let pair = pairs.find(|pair| pair[0].0 == pair[1].0)?;
-        Some(self.nodes[pair[1].1 as usize])
+        Some(self.nodes()[pair[1].1 as usize])
     }
 
     fn name_value(&self, node: Node) -> Cow<'_, str> {
@@ -316,7 +359,7 @@ impl Parser<'_> {
             0 => Spelling::Plain,
             _ => Spelling::Other,
         };
-        let source = &self.source[node.start as usize..node.end as usize];
+        let source = &self.text.source()[node.start as usize..node.end as usize];
         string::value_of(source, spelling)
     }
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::number::Number;
-use super::parse;
+use super::parse::{self, Nesting};
 use super::pointer;
 use super::string::{self, Spelling};
 use super::syntax::{SyntaxError, SyntaxReason};
@@ -17,11 +17,11 @@ use super::syntax::{SyntaxError, SyntaxReason};
 #[derive(Clone, Debug)]
 pub struct Text<'a> {
     source: Cow<'a, str>,
-    tape: Tape,
+    pub(super) tape: Tape,
 }
 
 /// The nodes of a text, and how deep they nest.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tape {
     pub(super) nodes: Vec<Node>,
     pub(super) depth: u8,
@@ -46,9 +46,7 @@ impl Text<'static> {
         // it would gain nothing.
         let source = String::from_utf8(bytes)
             .map_err(|error| SyntaxReason::InvalidUtf8.at(error.utf8_error().valid_up_to()))?;
-        let tape = parse::tape(&source)?;
-        let source = Cow::Owned(source);
-        Ok(Self { source, tape })
+        parse::text(Cow::Owned(source), parse::keep)
     }
 }
 
@@ -59,19 +57,38 @@ impl<'a> Text<'a> {
     /// [`SyntaxError`] for everything hash contract §8 rejects, for more than
     /// [`MAX_CONTAINERS`](super::MAX_CONTAINERS) nested containers, and for more than 4 GiB.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, SyntaxError> {
+        Self::parse_folding(bytes, parse::keep)
+    }
+
+    /// Parses a text too large to keep all of it on a tape. `fold` gets every container as it
+    /// ends, with what is around it; if it returns true, the container is from then on seen
+    /// without its content. What follows may still be wrong: nothing `fold` learned counts before
+    /// this function has returned.
+    ///
+    /// # Errors
+    /// Like [`Text::parse`].
+    pub fn parse_folding(
+        bytes: &'a [u8],
+        fold: impl FnMut(Nesting<'_>, Value<'_>) -> bool,
+    ) -> Result<Self, SyntaxError> {
         let source = simdutf8::compat::from_utf8(bytes)
             .map_err(|error| SyntaxReason::InvalidUtf8.at(error.valid_up_to()))?;
-        let tape = parse::tape(source)?;
-        let source = Cow::Borrowed(source);
-        Ok(Self { source, tape })
+        parse::text(Cow::Borrowed(source), fold)
+    }
+
+    pub(super) fn unparsed(source: Cow<'a, str>) -> Self {
+        let tape = Tape::default();
+        Self { source, tape }
     }
 
     /// Returns the value the text consists of.
     pub fn root(&self) -> Value<'_> {
-        Value {
-            text: self,
-            index: 0,
-        }
+        self.value(0)
+    }
+
+    pub(super) fn value(&self, index: u32) -> Value<'_> {
+        let text = self;
+        Value { text, index }
     }
 
     /// Returns the text as it was given.

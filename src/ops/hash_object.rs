@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use crate::json::{NumberError, Text, Value, Writer, canonical};
 use crate::model::{
     Code, Contract, Contracts, ExpandedHashes, FileUri, PageHashes, Violation, check_file_type,
-    document, element, expanded, page,
+    document, element, expanded_text, page,
 };
 
 /// What an input is taken for.
@@ -81,19 +81,18 @@ impl Judge {
 
     fn json(self, input: &[u8]) -> Result<Answer, Violation> {
         let contract = self.contract()?;
-        let text = Text::parse(input)?;
-        let value = text.root();
         let declared = Contracts::SUPPORTED.with(contract);
+        let text = || Text::parse(input).map_err(Violation::from);
         match self.kind {
-            Kind::Element => element(value, contract).map(|object| hash_answer(object.hash)),
-            Kind::Page => page(value, contract, declared).map(|object| hash_answer(object.hash)),
+            Kind::Element => element(text()?.root(), contract).map(|it| hash_answer(it.hash)),
+            Kind::Page => page(text()?.root(), contract, declared).map(|it| hash_answer(it.hash)),
             Kind::Document => {
-                document(value, contract, declared).map(|object| hash_answer(object.hash))
+                document(text()?.root(), contract, declared).map(|it| hash_answer(it.hash))
             }
-            Kind::Expanded => expanded(value, contract).map(Answer::Expanded),
-            Kind::Jcs => jcs(value),
-            Kind::Uri => file_uri(&string(value)?),
-            Kind::FileType => file_type(&string(value)?),
+            Kind::Expanded => expanded_text(input, contract).map(Answer::Expanded),
+            Kind::Jcs => jcs(text()?.root()),
+            Kind::Uri => file_uri(&string(text()?.root())?),
+            Kind::FileType => file_type(&string(text()?.root())?),
         }
     }
 

@@ -10,7 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dpe::json::{Text, Value, Writer, canonical};
 use dpe::model::{
     BlobRef, Contract, Contracts, FileUri, Hash, TreeBuilder, Violation, check_file_type,
-    check_remote_url, doc_hash, document, element, expanded, nesting_depth, page, page_hash,
+    check_remote_url, doc_hash, document, element, expanded, expanded_text, nesting_depth, page,
+    page_hash,
 };
 use dpe_hash::ObjectKind;
 
@@ -161,13 +162,16 @@ const KINDS: &[Kind] = &[
         name: "expanded",
         generate: Generator::expanded,
         ours: |text, setting| {
-            our_value(text, |value| {
-                let hashes = expanded(value, setting.contract)?;
+            let hashes = expanded_text(text, setting.contract);
+            let parsed = Text::parse(text).map_err(Violation::from);
+            let of_value = parsed.and_then(|text| expanded(text.root(), setting.contract));
+            assert_eq!(hashes, of_value, "{}", String::from_utf8_lossy(text));
+            hashes.map_err(code_and_path).map(|hashes| {
                 let pages = hashes.pages.iter();
                 let pages: Vec<String> = pages
                     .map(|page| with_children(page.page_hash, page.elements.iter()))
                     .collect();
-                Ok(format!("{} {pages:?}", hashes.doc_hash))
+                format!("{} {pages:?}", hashes.doc_hash)
             })
         },
         theirs: their_expanded,
@@ -390,7 +394,11 @@ fn our_value(text: &[u8], judge: impl FnOnce(Value<'_>) -> Result<String, Violat
         Ok(text) => judge(text.root()),
         Err(error) => Err(error.into()),
     };
-    judged.map_err(|violation| (violation.code.as_str().to_owned(), violation.pointer))
+    judged.map_err(code_and_path)
+}
+
+fn code_and_path(violation: Violation) -> (String, String) {
+    (violation.code.as_str().to_owned(), violation.pointer)
 }
 
 fn our_text(text: &[u8], judge: impl FnOnce(&str) -> Option<String>) -> Judgement {

@@ -6,7 +6,7 @@ use std::path::Path;
 use dpe::json::{Text, canonical};
 use dpe::model::{
     BlobRef, Contract, Contracts, FileUri, Hash, Violation, check_file_type, document, element,
-    expanded, nesting_depth, page,
+    expanded_text, nesting_depth, page,
 };
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ fn of_json(kind: &str, case: &Value) -> Result<Value, Violation> {
         "document" => document(value, contract, contracts(case, "declared")).map(
             |document| json!({"hash": document.hash.to_string(), "children": list(&document.pages)}),
         ),
-        "expanded" => expanded(value, contract).map(|hashes| {
+        "expanded" => expanded_text(&input, contract).map(|hashes| {
             let pages = hashes.pages.iter().map(|page| {
                 json!({"page_hash": page.page_hash.to_string(), "elements": list(&page.elements)})
             });
