@@ -3,7 +3,8 @@
 //! A URL is used exactly as written, so everything that could be written in two ways is refused.
 //! Messages name the rule and never the URL, which might carry a misplaced secret.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+// From `core`, which has addresses as values and no network.
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
