@@ -79,7 +79,9 @@ fn the_lower_rooms_read_no_clock_environment_disk_or_chance() {
     const OUTSIDE: &[&str] = &[
         "std::fs",
         "std::env",
-        "std::net",
+        "std::net::Tcp",
+        "std::net::Udp",
+        "ToSocketAddrs",
         "std::process",
         "std::time::Instant",
         "std::time::SystemTime",
