@@ -30,7 +30,6 @@ pub(crate) fn look_at(root: &Path, paths: &[PathBuf]) -> Walked {
     }
     walked.sort();
     walked.files.dedup();
-    walked.troubles.dedup();
     walked
 }
 

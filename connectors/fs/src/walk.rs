@@ -13,10 +13,17 @@ use std::sync::mpsc::{self, Sender};
 
 use dpe_connector::{CancelFlag, RpcError};
 use ignore::{DirEntry, Error, WalkBuilder, WalkState};
+use rustix::fs::Access;
 
 use crate::config::{Config, Globs};
+use crate::listing::is_within;
 use crate::read::is_gone;
 use crate::stat::Stat;
+
+const DPEIGNORE: &str = ".dpeignore";
+
+/// The ignore files of a folder.
+const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", DPEIGNORE];
 
 /// A file that is to be a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +65,8 @@ pub(crate) struct Walked {
 enum Sighting {
     File(Found),
     Trouble(Trouble),
+    /// A folder some of whose ignore rules cannot be read.
+    Blind(Trouble),
     Special(Box<[u8]>),
     Link(Box<[u8]>),
     Note(String),
@@ -77,9 +86,14 @@ pub(crate) fn walk(
     let (sender, sightings) = mpsc::channel();
     let collecting = std::thread::spawn(move || {
         let mut walked = Walked::default();
-        sightings
-            .into_iter()
-            .for_each(|sighting| walked.add(sighting));
+        let mut blind: Vec<Trouble> = Vec::new();
+        for sighting in sightings {
+            match sighting {
+                Sighting::Blind(trouble) => blind.push(trouble),
+                other => walked.add(other),
+            }
+        }
+        walked.leave_out(blind);
         walked.sort();
         walked
     });
@@ -105,11 +119,19 @@ impl Walked {
     fn add(&mut self, sighting: Sighting) {
         match sighting {
             Sighting::File(found) => self.files.push(found),
-            Sighting::Trouble(trouble) => self.troubles.push(trouble),
+            Sighting::Trouble(trouble) | Sighting::Blind(trouble) => self.troubles.push(trouble),
             Sighting::Special(path) => self.special.push(path),
             Sighting::Link(path) => self.links.push(path),
             Sighting::Note(note) => self.notes.push(note),
         }
+    }
+
+    /// Takes away what lies below folders whose ignore rules cannot be read: what was to be kept
+    /// private must not be delivered because of a missing permission.
+    fn leave_out(&mut self, blind: Vec<Trouble>) {
+        let hidden = |path: &[u8]| blind.iter().any(|trouble| is_within(path, &trouble.path));
+        self.files.retain(|found| !hidden(&found.path));
+        self.troubles.extend(blind);
     }
 
     /// Brings the sightings of several threads into the one order every walk has.
@@ -117,6 +139,8 @@ impl Walked {
         self.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         self.troubles
             .sort_unstable_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
+        // A folder nobody may enter is refused in more than one way.
+        self.troubles.dedup_by(|a, b| a.path == b.path);
         self.special.sort_unstable();
         self.links.sort_unstable();
         self.notes.sort_unstable();
@@ -131,7 +155,7 @@ fn builder(root: &Path, config: &Config, globs: &Globs, sender: &Sender<Sighting
         .follow_links(config.follow_links)
         .require_git(false)
         .parents(is_inside_repository(root))
-        .add_custom_ignore_filename(".dpeignore");
+        .add_custom_ignore_filename(DPEIGNORE);
     let (root, globs, sender) = (root.to_owned(), globs.clone(), sender.clone());
     builder.filter_entry(move |entry| {
         entry.depth() == 0
@@ -176,12 +200,33 @@ fn look(root: &Path, result: Result<DirEntry, Error>, sender: &Sender<Sighting>)
             if let Some(error) = entry.error() {
                 send(Sighting::Note(format!("ignore rules: {error}")));
             }
+            if is_folder(&entry)
+                && let Some(trouble) = unreadable_rules(root, entry.path())
+            {
+                send(Sighting::Blind(trouble));
+            }
             if let Some(sighting) = sighting(root, &entry) {
                 send(sighting);
             }
         }
         Err(error) => judge(root, None, &error, &send),
     }
+}
+
+/// Looks for an ignore file in `folder` that exists and cannot be read. The walk itself passes
+/// over such files in silence.
+fn unreadable_rules(root: &Path, folder: &Path) -> Option<Trouble> {
+    let refused = |name: &&str| {
+        let readable = rustix::fs::access(folder.join(name), Access::READ_OK);
+        readable.is_err_and(|errno| !is_gone(&errno.into()))
+    };
+    let name = IGNORE_FILES.into_iter().find(refused)?;
+    Some(Trouble {
+        path: bytes(root, folder),
+        is_folder: true,
+        message: format!("the rules in its {name} cannot be read"),
+        retryable: true,
+    })
 }
 
 fn sighting(root: &Path, entry: &DirEntry) -> Option<Sighting> {

@@ -159,3 +159,22 @@ fn an_unreadable_file_is_an_error_item_and_keeps_its_document() {
         assert_eq!(scanned.items[0]["retryable"], Value::Bool(true));
     }
 }
+
+#[test]
+fn a_folder_whose_ignore_rules_cannot_be_read_is_left_alone() {
+    let folder = Folder::with(&[
+        ("a.txt", "a"),
+        ("d/.gitignore", "b.txt\n"),
+        ("d/b.txt", "b"),
+    ]);
+    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let cursor = plugin.scan(None).cursor.unwrap();
+    folder.write("d/c.txt", "c");
+    lock(&folder, "d/.gitignore", 0o000);
+    if fs::read(folder.path("d/.gitignore")).is_err() {
+        let scanned = plugin.scan(Some(&cursor));
+        assert_eq!(scanned.lines(), ["!d/ source_unavailable"]);
+    }
+    lock(&folder, "d/.gitignore", 0o644);
+    assert_eq!(plugin.scan(Some(&cursor)).lines(), ["+d/c.txt"]);
+}

@@ -1,7 +1,7 @@
 //! The plugin side of the connector contract, shared with the host so that both ends speak one
 //! set of wire types.
 //!
-//! A connector implements [`Connector`] and hands it to [`serve`]; everything else about the
+//! A connector implements [`Connector`] and hands it to [`serve()`]; everything else about the
 //! protocol (framing, the order of messages, cancellation, the size limit) is done here. This
 //! crate knows no hash, no remote and no credential, and it has no opinion about sources.
 
