@@ -30,7 +30,8 @@ pub struct HashObject {
     /// Take every line as one input and answer each with one line
     #[arg(long, env = "DPE_NDJSON")]
     ndjson: bool,
-    /// File to read; `-` is standard input
+    /// File to read; `-` is standard input. For uri and file-type it holds the plain text or a JSON
+    /// string; with --ndjson every line is JSON
     #[arg(default_value = "-")]
     file: PathBuf,
 }

@@ -18,5 +18,5 @@ pub use number::{MAX_INTEGER, Number, NumberClass, NumberError, NumberReason};
 pub use parse::{MAX_CONTAINERS, Nesting};
 pub use pointer::push_token;
 pub use syntax::{SyntaxError, SyntaxReason};
-pub use value::{Items, Kind, Members, Text, Value};
+pub use value::{Items, Kind, MemberHandles, Members, Text, Value};
 pub use writer::Writer;

@@ -404,6 +404,35 @@ mod tests {
     }
 
     #[test]
+    fn folded_containers_keep_their_text_and_lose_their_content() {
+        let source = br#"{"a":[{"x":[1,{}]},7,{"y":2}],"b":{"c":[{"z":1}]}}"#;
+        let mut seen = Vec::new();
+        let text = Text::parse_folding(source, |around, value| {
+            let is_item = around.is(&[Kind::Object, Kind::Array]);
+            if is_item {
+                seen.push((value.raw().to_owned(), value.members().unwrap().count()));
+            }
+            is_item
+        });
+        let text = text.unwrap();
+        assert_eq!(
+            seen,
+            [
+                (r#"{"x":[1,{}]}"#.to_owned(), 1),
+                (r#"{"y":2}"#.to_owned(), 1)
+            ]
+        );
+        let items: Vec<_> = text.root().member("a").unwrap().items().unwrap().collect();
+        assert_eq!(items.len(), 3);
+        assert_eq!(items[0].raw(), r#"{"x":[1,{}]}"#);
+        assert_eq!(items[0].members().unwrap().count(), 0);
+        assert_eq!(items[1].number().unwrap().as_integer(), Some(7));
+        let kept = text.root().member("b").unwrap().member("c").unwrap();
+        assert_eq!(kept.items().unwrap().next().unwrap().raw(), r#"{"z":1}"#);
+        assert_eq!(text.root().depth_bound(), 5);
+    }
+
+    #[test]
     fn every_prefix_of_a_text_is_refused_without_panic() {
         let text = r#"{"a":[1,-2.5e+3,true,null,"\ud83d\ude00\n"],"b":{}}"#;
         assert_eq!(reason(text), None);
