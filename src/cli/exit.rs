@@ -104,7 +104,7 @@ impl Exit {
     fn of_serve_error(error: &ServeError) -> Self {
         match error {
             ServeError::Store(error) => Self::of_store_error(error),
-            ServeError::Prefix { .. } | ServeError::PublicUrl | ServeError::Contract { .. } => {
+            ServeError::Prefix { .. } | ServeError::PublicUrl(_) | ServeError::Contract { .. } => {
                 Self::Usage
             }
             ServeError::Ready(_) => Self::Unwritten,

@@ -11,7 +11,7 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 
 use crate::json::Writer;
-use crate::model::{Contract, Contracts, FileUri};
+use crate::model::{Contract, Contracts, InvalidRemoteUrl, check_remote_url};
 pub use crate::protocol::wire::capabilities::Limits;
 use crate::server::{self, OpenMode, Options, Service, Store, StoreError};
 pub use crate::server::{Access, OnIncident};
@@ -72,7 +72,7 @@ pub enum ServeError {
             "give an http or https URL without user, query and fragment and without `/` at the end"
         )
     )]
-    PublicUrl,
+    PublicUrl(#[source] InvalidRemoteUrl),
     /// A contract that cannot be computed.
     #[error("there is no hash contract {name:?}")]
     #[diagnostic(
@@ -117,7 +117,7 @@ pub async fn serve(
 ) -> Result<(), ServeError> {
     let prefix = checked_prefix(&plan.prefix)?;
     if let Some(url) = &plan.public_url {
-        check_public_url(url)?;
+        check_remote_url(url).map_err(ServeError::PublicUrl)?;
     }
     let contracts = contracts(&plan.contracts)?;
     // The store first: whoever cannot have it must not even take the address.
@@ -163,10 +163,9 @@ fn checked_prefix(prefix: &str) -> Result<String, ServeError> {
     if matches!(prefix, "" | "/") {
         return Ok(String::new());
     }
-    let is_path = prefix.starts_with('/')
-        && !prefix.ends_with('/')
-        && !prefix.contains(['?', '#', '[', ']'])
-        && FileUri::parse(&format!("http://localhost{prefix}")).is_ok();
+    // Clients take the URL only if it follows the grammar of remote URLs.
+    let is_path =
+        prefix.starts_with('/') && check_remote_url(&format!("http://localhost{prefix}")).is_ok();
     if is_path {
         Ok(prefix.to_owned())
     } else {
@@ -176,29 +175,9 @@ fn checked_prefix(prefix: &str) -> Result<String, ServeError> {
     }
 }
 
-/// Checks the rules of http-binding §1.1 that concern what is appended to the URL; which hosts
-/// there are is for the URL's users to know.
-fn check_public_url(url: &str) -> Result<(), ServeError> {
-    let rest = url
-        .strip_prefix("http://")
-        .or_else(|| url.strip_prefix("https://"));
-    let is_normal = FileUri::parse(url).is_ok_and(|uri| uri.as_str() == url);
-    match rest {
-        Some(rest) if is_normal && !rest.is_empty() && !rest.starts_with('/') => {
-            let authority = rest.split('/').next().unwrap_or_default();
-            if rest.ends_with('/') || rest.contains(['?', '#']) || authority.contains('@') {
-                Err(ServeError::PublicUrl)
-            } else {
-                Ok(())
-            }
-        }
-        _ => Err(ServeError::PublicUrl),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{check_public_url, checked_prefix};
+    use super::checked_prefix;
 
     #[test]
     fn prefixes_are_empty_or_paths_without_a_slash_at_the_end() {
@@ -206,34 +185,9 @@ mod tests {
             assert_eq!(checked_prefix(prefix).unwrap(), path);
         }
         for prefix in [
-            "r/1", "/r/", "/a b", "/é", "/a?b", "/a#b", "/%zz", "dpe://x",
+            "r/1", "/r/", "/a b", "/é", "/a?b", "/a#b", "/%zz", "/%7e", "/a/../b", "dpe://x",
         ] {
             assert!(checked_prefix(prefix).is_err(), "{prefix}");
-        }
-    }
-
-    #[test]
-    fn public_urls_can_be_appended_to() {
-        for url in [
-            "http://example.com",
-            "https://example.com:8443/r/1",
-            "http://[::1]/r",
-        ] {
-            assert!(check_public_url(url).is_ok(), "{url}");
-        }
-        for url in [
-            "https://example.com/",
-            "https://u@example.com",
-            "https://example.com/r?x",
-            "https://example.com/r#x",
-            "HTTPS://example.com",
-            "ftp://example.com",
-            "https://",
-            "https:///r",
-            "example.com",
-            "",
-        ] {
-            assert!(check_public_url(url).is_err(), "{url}");
         }
     }
 }

@@ -111,13 +111,11 @@ pub(super) async fn list(
         )));
     }
     let key = service.inner.store.cursor_key();
-    let after = match form.cursor {
-        Some(text) => Some(
-            cursor::recognise(&key, &text)
-                .ok_or_else(|| Refusal::invalid("the cursor was not issued here"))?,
-        ),
-        None => None,
-    };
+    let foreign = || Refusal::invalid("the cursor was not issued here");
+    let after = form
+        .cursor
+        .map(|text| cursor::recognise(&key, &text).ok_or_else(foreign));
+    let after = after.transpose()?;
     let prefix = form.prefix.unwrap_or_default();
     let mut documents = service
         .read(move |store| {

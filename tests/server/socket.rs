@@ -196,6 +196,24 @@ fn second_server_on_a_store_ends_at_once_without_a_ready_line() {
 }
 
 #[test]
+fn settings_that_cannot_be_served_end_with_usage_and_touch_nothing() {
+    let dir = TempDir::new().unwrap();
+    let store = dir.path().join("store");
+    for arguments in [
+        &["--prefix", "r"][..],
+        &["--public-url", "https://example.com/"],
+        &["--contract", "dpe2"],
+        &["--staging-ttl-seconds", "1"],
+        &["--grant", "alone"],
+    ] {
+        let output = command(&store, arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(64), "{arguments:?}");
+        assert_eq!(output.stdout, b"", "{arguments:?}");
+        assert!(!store.exists(), "{arguments:?}");
+    }
+}
+
+#[test]
 fn early_answers_do_not_wait_for_the_body() {
     let dir = TempDir::new().unwrap();
     let server = Server::start(
