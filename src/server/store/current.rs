@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::model::{Contract, Contracts, FileUri, Hash};
-use crate::server::store::spelling::Digests;
+use crate::server::store::spelling::{self, Digests, ELEMENTS};
 
 /// Row of a document.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +113,7 @@ pub(super) fn page_elements(connection: &Connection, page: i64) -> rusqlite::Res
     let text: String = connection
         .prepare_cached("SELECT text FROM page WHERE id = ?1")?
         .query_row([page], |row| row.get(0))?;
-    Ok(crate::server::store::spelling::children(&text, "elements"))
+    Ok(spelling::children(&text, ELEMENTS))
 }
 
 /// Reads a count, which is never negative.

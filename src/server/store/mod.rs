@@ -28,6 +28,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::model::{Contract, Contracts, FileUri, Hash};
+use crate::protocol::Missing;
+use crate::protocol::wire::commit::Reply;
 use crate::server::store::lock::Lock;
 use crate::server::store::reader::Readers;
 use crate::server::store::writer::Writer;
@@ -37,8 +39,6 @@ pub use error::StoreError;
 pub(crate) use query::{Listing, Skeleton};
 pub(crate) use remove::{Delete, Move};
 pub(crate) use writer::NotWritten;
-
-use crate::protocol::Missing;
 
 /// What to do where there is no store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ impl Store {
     pub(crate) async fn commit(
         &self,
         commit: Commit,
-    ) -> Result<Result<crate::protocol::wire::commit::Reply, Refused>, NotWritten> {
+    ) -> Result<Result<Reply, Refused>, NotWritten> {
         let kept = spelling::kept(self.shared.contracts);
         let declared = self.shared.contracts;
         let work = move |connection: &Connection| commit.run(connection, declared, kept);

@@ -5,7 +5,7 @@
 
 use rusqlite::{Connection, Row, params};
 
-use crate::json::Text;
+use crate::json::{Text, Writer};
 use crate::model::{self, Contract, Contracts, Hash};
 
 /// Member of a page that lists its children.
@@ -106,7 +106,7 @@ fn hash_parent(text: &str, list: &str, contract: Contract) -> Hash {
 pub(super) fn respell(text: &str, list: &str, children: &[Digests], contract: Contract) -> String {
     let parsed = parse(text);
     let old = parsed.root().member(list).expect("the list is mandatory");
-    let mut new = crate::json::Writer::new();
+    let mut new = Writer::new();
     new.begin_array();
     for child in children {
         let hash = child
