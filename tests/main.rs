@@ -11,4 +11,5 @@ mod host;
 mod house;
 mod protocol;
 mod push;
+mod runner;
 mod server;

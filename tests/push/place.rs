@@ -9,82 +9,81 @@ use tempfile::TempDir;
 
 /// The members of a report that tests look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-pub struct Counts {
-    pub created: u64,
-    pub updated: u64,
-    pub unchanged: u64,
-    pub deleted: u64,
-    pub moved: u64,
-    pub failed: u64,
+pub(super) struct Counts {
+    pub(super) created: u64,
+    pub(super) updated: u64,
+    pub(super) unchanged: u64,
+    pub(super) deleted: u64,
+    pub(super) moved: u64,
+    pub(super) failed: u64,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
-pub struct Failure {
-    pub level: String,
-    pub code: String,
-    pub message: String,
-    pub file_uri: Option<String>,
+pub(super) struct Failure {
+    pub(super) level: String,
+    pub(super) code: String,
+    pub(super) message: String,
+    pub(super) file_uri: Option<String>,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
-pub struct Report {
-    pub outcome: String,
-    pub incremental: Option<bool>,
-    pub cursor_persisted: bool,
-    pub counts: Counts,
-    pub failures: Vec<Failure>,
+pub(super) struct Report {
+    pub(super) outcome: String,
+    pub(super) cursor_persisted: bool,
+    pub(super) counts: Counts,
+    pub(super) failures: Vec<Failure>,
 }
 
 /// What one run of `dpe` came to.
 #[derive(Debug)]
-pub struct Run {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(super) struct Run {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
 }
 
-pub struct Place {
+pub(super) struct Place {
     directory: TempDir,
 }
 
 impl Place {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("home")).unwrap();
         fs::create_dir_all(directory.path().join("docs")).unwrap();
         Self { directory }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    pub fn docs(&self) -> PathBuf {
+    pub(super) fn docs(&self) -> PathBuf {
         self.path().join("docs")
     }
 
-    pub fn store(&self) -> PathBuf {
+    pub(super) fn store(&self) -> PathBuf {
         self.path().join("home/.local/share/dpe/remote")
     }
 
-    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.docs().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn remove(&self, name: &str) {
+    pub(super) fn remove(&self, name: &str) {
         fs::remove_file(self.docs().join(name)).unwrap();
     }
 
-    pub fn rename(&self, from: &str, to: &str) {
+    pub(super) fn rename(&self, from: &str, to: &str) {
         let to = self.docs().join(to);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::rename(self.docs().join(from), to).unwrap();
     }
 
     /// A command that sees nothing of the environment of the tests.
-    pub fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dpe"));
         command
             .env_clear()
@@ -94,16 +93,16 @@ impl Place {
         command
     }
 
-    pub fn dpe(&self, arguments: &[&str]) -> Run {
+    pub(super) fn dpe(&self, arguments: &[&str]) -> Run {
         run(self.command().args(arguments))
     }
 
     /// Pushes `docs` and returns the report.
-    pub fn push(&self) -> (Report, Run) {
+    pub(super) fn push(&self) -> (Report, Run) {
         self.push_with(&[])
     }
 
-    pub fn push_with(&self, arguments: &[&str]) -> (Report, Run) {
+    pub(super) fn push_with(&self, arguments: &[&str]) -> (Report, Run) {
         let run = self.dpe(&[&["push", "--json", "docs"], arguments].concat());
         let report = serde_json::from_str(run.stdout.trim_end())
             .unwrap_or_else(|error| panic!("{error}: {run:?}"));
@@ -111,7 +110,7 @@ impl Place {
     }
 
     /// Pushes `docs`, which has to succeed, and returns the counts.
-    pub fn pushed(&self) -> Counts {
+    pub(super) fn pushed(&self) -> Counts {
         let (report, run) = self.push();
         assert_eq!(
             (run.code, &*report.outcome),
@@ -122,7 +121,7 @@ impl Place {
     }
 
     /// What the remote holds: URI without the prefix → doc_hash.
-    pub fn remote(&self) -> BTreeMap<String, String> {
+    pub(super) fn remote(&self) -> BTreeMap<String, String> {
         #[derive(serde::Deserialize)]
         struct Listed {
             file_uri: String,
@@ -145,12 +144,12 @@ impl Place {
             .collect()
     }
 
-    pub fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         self.remote().into_keys().collect()
     }
 
     /// What a first push of the same folder to an empty remote gives: the truth to compare with.
-    pub fn fresh_remote(&self) -> BTreeMap<String, String> {
+    pub(super) fn fresh_remote(&self) -> BTreeMap<String, String> {
         let other = Self::new();
         copy(&self.docs(), &other.docs());
         other.pushed();
@@ -158,7 +157,7 @@ impl Place {
     }
 }
 
-pub fn run(command: &mut Command) -> Run {
+pub(super) fn run(command: &mut Command) -> Run {
     let Output {
         status,
         stdout,
@@ -171,7 +170,13 @@ pub fn run(command: &mut Command) -> Run {
     }
 }
 
-pub fn counts(created: u64, updated: u64, moved: u64, deleted: u64, unchanged: u64) -> Counts {
+pub(super) fn counts(
+    created: u64,
+    updated: u64,
+    moved: u64,
+    deleted: u64,
+    unchanged: u64,
+) -> Counts {
     Counts {
         created,
         updated,

@@ -1,0 +1,279 @@
+//! A scripted source, and a place to run rounds in.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+use dpe::json::Text;
+use dpe::model::{Contract, FileUri, Hash, Tree, TreeBuilder};
+use dpe::protocol::wire::capabilities::Limits;
+use dpe::runner::{Client, Instance, Round, Settings};
+use dpe::server::{InProcess, OpenMode, Options, Service, Store};
+use dpe::state::{self, StateDirectory};
+use dpe::sync::event::{Event, Observer};
+use dpe::sync::failure::{Failure, FailureSource, Level};
+use dpe::sync::ports::{Base, Batch, BatchEnd, PluginIdentity, Remote, ScanRequest, Source};
+use dpe::sync::report::Report;
+use tempfile::TempDir;
+
+/// What a source says in one batch: its items, and how it ends.
+pub(super) type Said = (Vec<String>, BatchEnd);
+
+/// A source that says what it was told, enumeration by enumeration.
+pub(super) struct Scripted {
+    identity: PluginIdentity,
+    script: VecDeque<Result<Said, Failure>>,
+    /// The requests it got.
+    pub(super) asked: Vec<ScanRequest>,
+}
+
+impl Scripted {
+    pub(super) fn new(script: impl IntoIterator<Item = Result<Said, Failure>>) -> Self {
+        Self {
+            identity: PluginIdentity {
+                name: "scripted".into(),
+                version: "1".into(),
+                protocol_version: "dpe-connector/1".into(),
+                supports_cursor: true,
+            },
+            script: script.into_iter().collect(),
+            asked: Vec::new(),
+        }
+    }
+
+    pub(super) fn without_cursors(mut self) -> Self {
+        self.identity.supports_cursor = false;
+        self
+    }
+}
+
+impl Source for Scripted {
+    fn identity(&self) -> &PluginIdentity {
+        &self.identity
+    }
+
+    async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
+        self.asked.push(request);
+        let (items, end) = self.script.pop_front().expect("the script goes on")?;
+        let items = format!("[{}]", items.join(","));
+        Ok(Batch {
+            items: Text::parse_owned(items.into_bytes()).unwrap(),
+            end,
+        })
+    }
+
+    async fn close(self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// The last batch of a round.
+pub(super) fn last(items: &[String], cursor: &str, incremental: bool) -> Result<Said, Failure> {
+    let end = BatchEnd::Final {
+        cursor: Some(cursor.to_owned()),
+        incremental,
+    };
+    Ok((items.to_vec(), end))
+}
+
+/// A batch that is not the last.
+pub(super) fn more(items: &[String], next: &str) -> Result<Said, Failure> {
+    Ok((items.to_vec(), BatchEnd::Next(next.to_owned())))
+}
+
+pub(super) fn document(name: &str, text: &str) -> String {
+    format!(
+        r#"{{"kind":"document","file_uri":"t://{name}","document":{{"file_type":"txt"}},"pages":[{{"elements":[{{"category":"NarrativeText","text":"{text}"}}]}}]}}"#
+    )
+}
+
+pub(super) fn delete(name: &str) -> String {
+    format!(r#"{{"kind":"delete","file_uri":"t://{name}"}}"#)
+}
+
+pub(super) fn rename(from: &str, to: &str) -> String {
+    format!(r#"{{"kind":"move","from_uri":"t://{from}","to_uri":"t://{to}"}}"#)
+}
+
+pub(super) fn error(name: &str) -> String {
+    format!(
+        r#"{{"kind":"error","file_uri":"t://{name}","code":"source_unavailable","message":"locked","retryable":true}}"#
+    )
+}
+
+pub(super) fn uri(name: &str) -> FileUri {
+    FileUri::parse(&format!("t://{name}")).unwrap()
+}
+
+/// The content that [`document`] gives a document.
+pub(super) fn tree(text: &str) -> Tree {
+    let pages = format!(r#"[{{"elements":[{{"category":"NarrativeText","text":"{text}"}}]}}]"#);
+    let pages = Text::parse(pages.as_bytes()).unwrap();
+    let head = Text::parse(br#"{"file_type":"txt"}"#).unwrap();
+    let mut builder = TreeBuilder::new(Contract::Dpe1);
+    builder.add_pages(pages.root(), |_| Ok(None)).unwrap();
+    builder.finish(head.root()).unwrap()
+}
+
+/// Keeps the events of rounds, as text.
+#[derive(Default)]
+pub(super) struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    pub(super) fn contains(&self, part: &str) -> bool {
+        self.0
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|event| event.contains(part))
+    }
+}
+
+impl Observer for Heard {
+    fn event(&self, event: Event<'_>) {
+        self.0.lock().unwrap().push(format!("{event:?}"));
+    }
+}
+
+pub(super) type LocalClient = Client<InProcess>;
+
+/// A store, a state directory, and a client.
+pub(super) struct Place {
+    directory: TempDir,
+    pub(super) client: LocalClient,
+    pub(super) settings: Settings,
+    pub(super) heard: Heard,
+}
+
+impl Place {
+    pub(super) async fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(&directory.path().join("store"), OpenMode::Create).unwrap();
+        let service = Service::new(store, Limits::default(), Options::default());
+        let client = Client::connect(InProcess::new(&service), Contract::Dpe1)
+            .await
+            .unwrap();
+        Self {
+            directory,
+            client,
+            settings: Settings {
+                count_untouched: false,
+                ..Settings::default()
+            },
+            heard: Heard::default(),
+        }
+    }
+
+    pub(super) fn state(&self) -> state::Instance {
+        StateDirectory::at(self.directory.path().join("state"))
+            .open("i")
+            .unwrap()
+    }
+
+    /// Runs one round of `source`.
+    pub(super) async fn round(&self, source: &mut Scripted) -> Report {
+        self.round_over(&self.client, source).await
+    }
+
+    /// Runs one round over another remote than the store itself.
+    pub(super) async fn round_over<R: Remote>(&self, remote: &R, source: &mut Scripted) -> Report {
+        let instance = Instance {
+            id: "i".into(),
+            uri_prefix: "t://".into(),
+            remote_url: "store:/test".into(),
+            fingerprint: "f".into(),
+        };
+        let mut state = self.state();
+        let round = Round {
+            remote,
+            source,
+            state: &mut state,
+            instance: &instance,
+            settings: &self.settings,
+            observer: &self.heard,
+        };
+        round.run().await
+    }
+
+    /// Runs one round whose single batch has these items.
+    pub(super) async fn says(&self, items: &[String], cursor: &str, incremental: bool) -> Report {
+        self.round(&mut Scripted::new([last(items, cursor, incremental)]))
+            .await
+    }
+
+    /// Writes as somebody else would.
+    pub(super) async fn somebody_writes(&self, name: &str, text: &str) {
+        let head = self.client.head(&uri(name)).await.unwrap();
+        let base = head.map_or(Base::Absent, Base::Hash);
+        self.client
+            .commit(&uri(name), base, &tree(text))
+            .await
+            .unwrap();
+    }
+
+    pub(super) async fn somebody_deletes(&self, name: &str) {
+        let head = self.client.head(&uri(name)).await.unwrap().unwrap();
+        self.client.delete(&uri(name), head).await.unwrap();
+    }
+
+    /// What the remote holds, without the prefix.
+    pub(super) async fn remote(&self) -> BTreeMap<String, Hash> {
+        let listed = self.client.list("", None).await.unwrap();
+        assert!(listed.next_cursor.is_none());
+        listed
+            .documents
+            .into_iter()
+            .map(|one| (one.file_uri["t://".len()..].to_owned(), one.doc_hash))
+            .collect()
+    }
+
+    pub(super) async fn holds(&self, expected: &[(&str, &str)]) {
+        let expected: BTreeMap<String, Hash> = expected
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), tree(text).doc_hash))
+            .collect();
+        assert_eq!(self.remote().await, expected);
+    }
+}
+
+/// `outcome created updated unchanged deleted moved failed` of a report.
+pub(super) fn summary(report: &Report) -> String {
+    let counts = report.counts;
+    format!(
+        "{} {} {} {} {} {} {}",
+        report.outcome.as_str(),
+        counts.created,
+        counts.updated,
+        counts.unchanged,
+        counts.deleted,
+        counts.moved,
+        counts.failed
+    )
+}
+
+/// `level/source/code/retryable` of every failure of a report.
+pub(super) fn failures(report: &Report) -> Vec<String> {
+    report
+        .failures
+        .iter()
+        .map(|failure| {
+            format!(
+                "{}/{}/{}/{}",
+                failure.level.as_str(),
+                failure.source.as_str(),
+                failure.code,
+                failure.retryable
+            )
+        })
+        .collect()
+}
+
+pub(super) fn source_failed(retryable: bool) -> Failure {
+    Failure::new(
+        Level::Round,
+        FailureSource::Plugin,
+        "source_failed",
+        "the source is away",
+    )
+    .retryable(retryable)
+}

@@ -1,0 +1,8 @@
+//! Rounds over a real store and real state, with a source that says what a test wants said.
+
+mod conflicts;
+mod fixture;
+mod fixture_scenarios;
+mod lost_replies;
+mod moves;
+mod refresh;

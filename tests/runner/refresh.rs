@@ -1,0 +1,94 @@
+//! What a round delivered before it failed, and the source lost before the next: connector
+//! contract §22.
+
+use super::fixture::{
+    Place, Scripted, document, error, failures, last, more, source_failed, summary,
+};
+
+#[tokio::test]
+async fn a_full_round_deletes_what_an_earlier_one_delivered_and_the_source_has_no_more() {
+    let place = Place::new().await;
+    place
+        .says(
+            &[document("a", "x"), document("b", "y"), error("c")],
+            "c-1",
+            false,
+        )
+        .await;
+    let report = place.says(&[document("b", "y")], "c-1", false).await;
+    assert_eq!(summary(&report), "succeeded 0 0 1 1 0 0");
+    place.holds(&[("b", "y")]).await;
+    assert!(place.state().write_set().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_incremental_round_enumerates_once_more_to_find_out() {
+    let place = Place::new().await;
+    place.says(&[document("keep", "k")], "c-1", false).await;
+    let mut crashed = Scripted::new([more(&[document("a", "x")], "b-2"), Err(source_failed(true))]);
+    place.round(&mut crashed).await;
+    place.holds(&[("a", "x"), ("keep", "k")]).await;
+
+    let mut source = Scripted::new([
+        last(&[], "c-2", true),
+        last(&[document("keep", "k")], "c-full", false),
+    ]);
+    let report = place.round(&mut source).await;
+    assert_eq!(summary(&report), "succeeded 0 0 0 1 0 0");
+    assert_eq!(source.asked[1].cursor, None);
+    assert_eq!(place.state().cursor().unwrap().as_deref(), Some("c-2"));
+    place.holds(&[("keep", "k")]).await;
+}
+
+#[tokio::test]
+async fn what_the_source_still_has_is_not_deleted() {
+    let place = Place::new().await;
+    place.says(&[document("keep", "k")], "c-1", false).await;
+    let mut crashed = Scripted::new([more(&[document("a", "x")], "b-2"), Err(source_failed(true))]);
+    place.round(&mut crashed).await;
+    let mut source = Scripted::new([
+        last(&[], "c-2", true),
+        last(
+            &[document("keep", "k"), document("a", "newer")],
+            "c-full",
+            false,
+        ),
+    ]);
+    let report = place.round(&mut source).await;
+    assert_eq!(summary(&report), "succeeded 0 1 0 0 0 0");
+    place.holds(&[("a", "newer"), ("keep", "k")]).await;
+}
+
+#[tokio::test]
+async fn nothing_is_inferred_from_an_enumeration_with_failures() {
+    let place = Place::new().await;
+    place
+        .says(&[document("a", "x"), error("c")], "c-1", false)
+        .await;
+    let report = place.says(&[error("c")], "c-1", false).await;
+    assert_eq!(summary(&report), "partial 0 0 0 0 0 1");
+    place.holds(&[("a", "x")]).await;
+}
+
+#[tokio::test]
+async fn what_somebody_else_wrote_meanwhile_is_reported_once_and_left_alone() {
+    let place = Place::new().await;
+    // The intent stays, but L is none: the write never happened, and somebody else's did.
+    let unsent = super::fixture::uri("a");
+    let mut state = place.state();
+    state.adopt("f").unwrap();
+    let intended = super::fixture::tree("x").doc_hash;
+    state
+        .save(&[dpe::state::Change::Intend(unsent, Some(intended))])
+        .unwrap();
+    drop(state);
+    place.somebody_writes("a", "foreign").await;
+    let report = place.says(&[document("b", "y")], "c-1", false).await;
+    assert_eq!(
+        failures(&report),
+        ["item/remote/DPE_PRECONDITION_FAILED/false"]
+    );
+    place.holds(&[("a", "foreign"), ("b", "y")]).await;
+    let report = place.says(&[document("b", "y")], "c-1", false).await;
+    assert_eq!(summary(&report), "succeeded 0 0 1 0 0 0");
+}
