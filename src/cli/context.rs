@@ -6,6 +6,8 @@ use crate::config::{Places, RemoteLocation};
 use crate::error::Error;
 use crate::ui::Voice;
 
+use super::switch::switch;
+
 /// Flags common to all commands.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Common options")]
@@ -23,15 +25,15 @@ pub(super) struct CommonArgs {
     pub(super) state_dir: Option<PathBuf>,
 
     /// Print results as JSON on stdout
-    #[arg(long, env = "DPE_JSON", global = true)]
+    #[arg(long, env = "DPE_JSON", global = true, value_parser = switch())]
     pub(super) json: bool,
 
     /// Say nothing when all is well
-    #[arg(short, long, env = "DPE_QUIET", global = true)]
+    #[arg(short, long, env = "DPE_QUIET", global = true, value_parser = switch())]
     pub(super) quiet: bool,
 
     /// Say what happens to each document; give it twice for more
-    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    #[arg(short, long, env = "DPE_VERBOSE", action = clap::ArgAction::Count, global = true)]
     pub(super) verbose: u8,
 }
 

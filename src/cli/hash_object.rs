@@ -11,6 +11,8 @@ use thiserror::Error;
 
 use crate::ops::hash_object::{Judge, Kind, Verdict};
 
+use super::switch::switch;
+
 /// Validate and hash objects given as JSON
 ///
 /// Prints one JSON object per input: the hash, or the code and the path of the first violation.
@@ -28,7 +30,7 @@ pub struct HashObject {
     )]
     contract: String,
     /// Take every line as one input and answer each with one line
-    #[arg(long, env = "DPE_NDJSON")]
+    #[arg(long, env = "DPE_NDJSON", value_parser = switch())]
     ndjson: bool,
     /// File to read; `-` is standard input. For uri and file-type it holds the plain text or a JSON
     /// string; with --ndjson every line is JSON

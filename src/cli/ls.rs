@@ -8,6 +8,7 @@ use crate::server::OpenMode;
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::switch::switch;
 
 /// List the documents of a remote
 #[derive(Debug, clap::Args)]
@@ -17,7 +18,7 @@ pub(super) struct LsArgs {
     prefix: String,
 
     /// Show the doc_hash of each document too
-    #[arg(short, long, env = "DPE_LONG")]
+    #[arg(short, long, env = "DPE_LONG", value_parser = switch())]
     long: bool,
 }
 

@@ -14,6 +14,7 @@ mod push;
 mod rm;
 mod serve;
 mod show;
+mod switch;
 
 use std::process::ExitCode;
 

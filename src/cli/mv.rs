@@ -9,6 +9,7 @@ use crate::sync::ports::Refusal;
 use super::context::CommonArgs;
 use super::document_uri::{base_hash, document_uri};
 use super::exit::Exit;
+use super::switch::switch;
 
 /// Rename a document on a remote; what was learnt from it stays
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,7 @@ pub(super) struct MvArgs {
     base: Option<Hash>,
 
     /// Show what would be done, and write nothing
-    #[arg(short = 'n', long, env = "DPE_DRY_RUN")]
+    #[arg(short = 'n', long, env = "DPE_DRY_RUN", value_parser = switch())]
     dry_run: bool,
 }
 

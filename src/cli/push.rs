@@ -12,6 +12,7 @@ use crate::ui::{Listing, Summary, Voice};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::switch::switch;
 
 /// Deliver what changed in folders and files
 ///
@@ -28,7 +29,7 @@ pub(super) struct PushArgs {
     prefix: Option<String>,
 
     /// Show what would be done, and write nothing
-    #[arg(short = 'n', long, env = "DPE_DRY_RUN")]
+    #[arg(short = 'n', long, env = "DPE_DRY_RUN", value_parser = switch())]
     dry_run: bool,
 
     /// Allow a round to delete up to N documents, or N% of them [default: half, or 20]

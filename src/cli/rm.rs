@@ -13,6 +13,7 @@ use crate::ui::Voice;
 use super::context::CommonArgs;
 use super::document_uri::{base_hash, document_uri};
 use super::exit::Exit;
+use super::switch::switch;
 
 /// Delete documents from a remote
 ///
@@ -25,11 +26,11 @@ pub(super) struct RmArgs {
     uris: Vec<String>,
 
     /// Delete every document whose URI begins with one of URI
-    #[arg(short, long, env = "DPE_RECURSIVE")]
+    #[arg(short, long, env = "DPE_RECURSIVE", value_parser = switch())]
     recursive: bool,
 
     /// Do not ask before deleting recursively
-    #[arg(short, long, env = "DPE_YES")]
+    #[arg(short, long, env = "DPE_YES", value_parser = switch())]
     yes: bool,
 
     /// Only if the document has this doc_hash [default: the one it has now]
@@ -37,7 +38,7 @@ pub(super) struct RmArgs {
     base: Option<Hash>,
 
     /// Show what would be done, and write nothing
-    #[arg(short = 'n', long, env = "DPE_DRY_RUN")]
+    #[arg(short = 'n', long, env = "DPE_DRY_RUN", value_parser = switch())]
     dry_run: bool,
 }
 

@@ -13,6 +13,7 @@ use crate::ops::serve::{self, Access, Limits, OnIncident, Serve, ServeError};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::switch::switch;
 
 /// Serve the embedded remote over HTTP
 ///
@@ -46,7 +47,7 @@ pub(super) struct ServeArgs {
     contract: Vec<String>,
 
     /// Refuse requests without an Authorization header
-    #[arg(long, env = "DPE_REQUIRE_AUTH")]
+    #[arg(long, env = "DPE_REQUIRE_AUTH", value_parser = switch())]
     require_auth: bool,
 
     #[command(flatten)]

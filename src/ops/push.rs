@@ -28,6 +28,10 @@ use super::remote::{self, OpenRemote, RemoteError};
 pub use error::PushError;
 pub use source::FolderSource;
 
+/// Writes to an embedded remote share one sync of the disk if they come at once, and nothing
+/// travels: many at a time cost nothing and save most of the waiting.
+const EMBEDDED_CONCURRENCY: usize = 64;
+
 /// What to push where.
 #[derive(Clone, Debug)]
 pub struct Push {
@@ -176,6 +180,7 @@ impl OneSource<'_> {
         let settings = Settings {
             contract: Contract::DEFAULT,
             delete_limit: self.push.delete_limit,
+            concurrency: EMBEDDED_CONCURRENCY,
             scope: match self.source.only {
                 Some(_) => Scope::Named,
                 None => Scope::Whole,

@@ -155,3 +155,41 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(piped.stdout, "dpe://docs/0.txt\n0\n");
     assert_eq!(piped.stderr, "");
 }
+
+#[test]
+fn flags_may_come_from_the_environment() {
+    let place = place();
+    for (value, json) in [
+        ("1", true),
+        ("true", true),
+        ("0", false),
+        ("no", false),
+        ("", false),
+    ] {
+        let run = run(place
+            .command()
+            .env("DPE_JSON", value)
+            .args(["push", "docs"]));
+        assert_eq!(run.code, Some(0), "{value:?}: {run:?}");
+        assert_eq!(!run.stdout.is_empty(), json, "{value:?}");
+    }
+    let elsewhere = run(place
+        .command()
+        .env("DPE_REMOTE", "elsewhere")
+        .args(["push", "docs"]));
+    assert!(elsewhere.stderr.contains("1 created"), "{elsewhere:?}");
+    assert!(place.path().join("elsewhere").exists());
+}
+
+#[test]
+fn another_directory_may_be_started_from() {
+    let place = place();
+    let run = run(place
+        .command()
+        .current_dir("/")
+        .arg("-C")
+        .arg(place.path())
+        .args(["push", "docs"]));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(place.dpe(&["-C", "nowhere", "ls"]).code, Some(3));
+}
