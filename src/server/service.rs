@@ -72,7 +72,7 @@ pub(super) struct Inner {
     /// Prefix as it was given, for callers in-process.
     pub(super) base: String,
     prefix: Prefix,
-    readers: Semaphore,
+    readers: Arc<Semaphore>,
     on_incident: OnIncident,
 }
 
@@ -91,7 +91,7 @@ impl Service {
                 access: options.access,
                 prefix: Prefix::new(&options.prefix),
                 base: options.prefix,
-                readers: Semaphore::new(READERS),
+                readers: Arc::new(Semaphore::new(READERS)),
                 on_incident: options.on_incident,
             }),
         }
@@ -176,10 +176,15 @@ impl Service {
         &self,
         query: impl FnOnce(&Store) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let permit = self.inner.readers.acquire().await;
-        let _permit = permit.expect("the semaphore is never closed");
+        let permit = Arc::clone(&self.inner.readers).acquire_owned().await;
+        let permit = permit.expect("the semaphore is never closed");
         let store = self.inner.store.clone();
-        let result = join(task::spawn_blocking(move || query(&store))).await;
+        let result = join(task::spawn_blocking(move || {
+            // The query goes on when its caller went away, so the permit is the query's.
+            let _permit = permit;
+            query(&store)
+        }))
+        .await;
         result.map_err(|error| {
             (self.inner.on_incident)(&format!("the store failed to read: {error}"));
             Refusal::unavailable()
@@ -210,5 +215,52 @@ async fn join<T>(handle: task::JoinHandle<T>) -> T {
     match handle.await {
         Ok(value) => value,
         Err(error) => panic::resume_unwind(error.into_panic()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+    use tokio::time::timeout;
+
+    use super::{Options, READERS, Service};
+    use crate::protocol::wire::capabilities::Limits;
+    use crate::server::store::{OpenMode, Store};
+
+    #[tokio::test]
+    async fn reader_whose_caller_went_away_counts_until_it_ends() {
+        let dir = TempDir::new().unwrap();
+        let store = Store::open(dir.path(), OpenMode::Create).unwrap();
+        let service = Service::new(store, Limits::default(), Options::default());
+        let (begin, begun) = mpsc::channel();
+        let (ends, callers): (Vec<_>, Vec<_>) = (0..READERS)
+            .map(|_| {
+                let (end, ended) = mpsc::channel::<()>();
+                let (begin, service) = (begin.clone(), service.clone());
+                let query = move |_: &Store| {
+                    begin.send(()).unwrap();
+                    Ok(ended.recv())
+                };
+                let caller = tokio::spawn(async move { service.read(query).await.is_ok() });
+                (end, caller)
+            })
+            .unzip();
+        let mut running = 0;
+        while running < READERS {
+            running += begun.try_iter().count();
+            tokio::task::yield_now().await;
+        }
+        for caller in callers {
+            caller.abort();
+            assert!(caller.await.unwrap_err().is_cancelled());
+        }
+        let short = Duration::from_millis(50);
+        let next = timeout(short, service.read(|_| Ok(()))).await;
+        assert!(next.is_err(), "a reader too many");
+        drop(ends);
+        assert!(service.read(|_| Ok(())).await.is_ok());
     }
 }
