@@ -30,8 +30,14 @@ pub(super) struct ServeArgs {
     )]
     listen: String,
 
+    // `DPE_PREFIX` is a URI prefix, of `dpe push`.
     /// Path under which the remote lives, such as `/r/1`
-    #[arg(long, env = "DPE_PREFIX", value_name = "PATH", default_value = "")]
+    #[arg(
+        long,
+        env = "DPE_SERVE_PREFIX",
+        value_name = "PATH",
+        default_value = ""
+    )]
     prefix: String,
 
     /// URL of the remote as its callers see it [default: the one listened on]

@@ -168,6 +168,15 @@ fn ready_line_is_all_of_stdout_and_a_signal_ends_the_server() {
 }
 
 #[test]
+fn uri_prefix_of_pushes_in_the_environment_is_no_path_of_the_server() {
+    let dir = TempDir::new().unwrap();
+    let mut surrounded = command(dir.path(), &[]);
+    surrounded.env("DPE_PREFIX", "dpe://docs/");
+    surrounded.env("DPE_SERVE_PREFIX", "/r/1");
+    assert_eq!(Server::of(surrounded).path, "/r/1");
+}
+
+#[test]
 fn request_in_flight_is_answered_before_the_end() {
     let dir = TempDir::new().unwrap();
     let mut server = Server::start(dir.path(), &[]);
