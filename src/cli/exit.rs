@@ -104,9 +104,10 @@ impl Exit {
     fn of_serve_error(error: &ServeError) -> Self {
         match error {
             ServeError::Store(error) => Self::of_store_error(error),
-            ServeError::Prefix { .. } | ServeError::PublicUrl(_) | ServeError::Contract { .. } => {
-                Self::Usage
-            }
+            ServeError::Prefix { .. }
+            | ServeError::PublicUrl(_)
+            | ServeError::Contract { .. }
+            | ServeError::Grant(_) => Self::Usage,
             ServeError::Ready(_) => Self::Unwritten,
             ServeError::Listen { .. } | ServeError::Signals(_) | ServeError::Socket(_) => {
                 Self::Failed

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::config::RemoteLocation;
 use crate::error::Error;
-use crate::ops::serve::{self, Access, Limits, OnIncident, Serve, ServeError};
+use crate::ops::serve::{self, Access, GrantError, Limits, OnIncident, Serve, ServeError};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
@@ -132,7 +132,7 @@ impl clap::Args for GrantArgs {
             .action(ArgAction::Append)
             .help(
                 "Let the caller with this Authorization value write documents below these \
-                 prefixes, `*` for all, and nobody else; repeatable",
+                 prefixes of normalised URIs, `*` for all, and nobody else; repeatable",
             );
         command.arg(grant)
     }
@@ -174,12 +174,13 @@ impl ServeArgs {
             voice.result(line).map(drop)
         };
         let log: OnIncident = Arc::new(move |line| voice.warn(line));
-        serve::serve(self.plan(store.clone()), shutdown, ready, log).await?;
+        let plan = self.plan(store.clone()).map_err(ServeError::Grant)?;
+        serve::serve(plan, shutdown, ready, log).await?;
         voice.say("ended as asked");
         Ok(Exit::Success)
     }
 
-    fn plan(self, store: PathBuf) -> Serve {
+    fn plan(self, store: PathBuf) -> Result<Serve, GrantError> {
         let mut access = Access::default();
         if self.require_auth {
             access.require_authentication();
@@ -187,13 +188,13 @@ impl ServeArgs {
         for grant in self.grants.grants {
             let mut values = grant.into_iter();
             if let Some(authorization) = values.next() {
-                access.grant(&authorization, values);
+                access.grant(&authorization, values)?;
             }
         }
         for authorization in &self.force_grant {
             access.grant_force(authorization);
         }
-        Serve {
+        Ok(Serve {
             store,
             listen: self.listen,
             prefix: self.prefix,
@@ -201,7 +202,7 @@ impl ServeArgs {
             contracts: self.contract,
             limits: self.limits.into(),
             access,
-        }
+        })
     }
 }
 
@@ -256,7 +257,7 @@ mod tests {
         let command = ServeArgs::augment_args(clap::Command::new("serve"));
         let matches = command.try_get_matches_from([&["serve"], arguments].concat())?;
         let args = ServeArgs::from_arg_matches(&matches)?;
-        Ok(args.plan("/store".into()))
+        Ok(args.plan("/store".into()).unwrap())
     }
 
     #[test]
@@ -287,8 +288,9 @@ mod tests {
         let plan = plan(&arguments).unwrap();
         assert_eq!(plan.contracts, ["dpe1", "dpex"]);
         let mut expected = crate::ops::serve::Access::default();
-        expected.grant("Bearer a", ["x://a/".to_owned(), "x://b/".to_owned()]);
-        expected.grant("Bearer b", ["*".to_owned()]);
+        let prefixes = ["x://a/", "x://b/"].map(str::to_owned);
+        expected.grant("Bearer a", prefixes).unwrap();
+        expected.grant("Bearer b", ["*".to_owned()]).unwrap();
         expected.grant_force("Bearer b");
         assert_eq!(format!("{:?}", plan.access), format!("{expected:?}"));
     }

@@ -14,7 +14,7 @@ use crate::json::Writer;
 use crate::model::{Contract, Contracts, InvalidRemoteUrl, check_remote_url};
 pub use crate::protocol::wire::capabilities::Limits;
 use crate::server::{self, OpenMode, Options, Service, Store, StoreError};
-pub use crate::server::{Access, OnIncident};
+pub use crate::server::{Access, GrantError, OnIncident};
 
 /// What to serve, and how.
 #[derive(Clone, Debug)]
@@ -83,6 +83,10 @@ pub enum ServeError {
         /// Name as it was given.
         name: String,
     },
+    /// A grant that could not work.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Grant(#[from] GrantError),
     /// Signals cannot be caught.
     #[error("cannot wait for signals")]
     #[diagnostic(

@@ -4,9 +4,11 @@
 //! two values differ, and a dump of the server holds no credential.
 
 use http::{HeaderMap, header};
+use miette::Diagnostic;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 
-use crate::model::FileUri;
+use crate::model::{FileUri, InvalidUri};
 use crate::protocol::response::merged;
 
 type Identity = [u8; 32];
@@ -21,6 +23,31 @@ pub struct Access {
     forcers: Option<Vec<Identity>>,
 }
 
+/// A grant that would never cover what it is meant to cover: documents are known by their
+/// normalised URIs only.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
+pub enum GrantError {
+    /// The prefix has another normal form.
+    #[error("documents below {prefix} are called {normal}")]
+    #[diagnostic(
+        code(dpe::server::grant_not_normal),
+        help("grant {normal}, if that is what is meant")
+    )]
+    NotNormal {
+        /// Prefix as it was given.
+        prefix: String,
+        /// Its normal form.
+        normal: String,
+    },
+    /// The prefix begins no URI. It may be a misplaced credential and is not repeated.
+    #[error("a granted prefix begins no URI")]
+    #[diagnostic(
+        code(dpe::server::grant_no_uri),
+        help("give the credential first, then URI prefixes such as `dpe://docs/`, or `*` for all")
+    )]
+    NoUri(#[source] InvalidUri),
+}
+
 /// Who sent a request; nobody in particular without `Authorization`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Caller(Option<Identity>);
@@ -33,12 +60,20 @@ impl Access {
 
     /// Lets one caller write documents whose normalised URI begins with one of `prefixes`; `*` is
     /// every document. Callers without a grant cannot write any more.
-    pub fn grant(&mut self, authorization: &str, prefixes: impl IntoIterator<Item = String>) {
+    ///
+    /// # Errors
+    ///
+    /// [`GrantError`] if a prefix is not in normal form; nothing is granted then.
+    pub fn grant(
+        &mut self,
+        authorization: &str,
+        prefixes: impl IntoIterator<Item = String>,
+    ) -> Result<(), GrantError> {
+        let prefixes = prefixes.into_iter().map(checked_prefix);
+        let prefixes = prefixes.collect::<Result<_, _>>()?;
         let writers = self.writers.get_or_insert_default();
-        writers.push((
-            identity(authorization.as_bytes()),
-            prefixes.into_iter().collect(),
-        ));
+        writers.push((identity(authorization.as_bytes()), prefixes));
+        Ok(())
     }
 
     /// Lets one caller overwrite without a condition, where it may write. Others cannot any more.
@@ -76,6 +111,20 @@ impl Access {
     }
 }
 
+fn checked_prefix(prefix: String) -> Result<String, GrantError> {
+    if prefix == "*" {
+        return Ok(prefix);
+    }
+    let normal = FileUri::parse(&prefix).map_err(GrantError::NoUri)?;
+    if normal.as_str() == prefix {
+        return Ok(prefix);
+    }
+    Err(GrantError::NotNormal {
+        prefix,
+        normal: normal.to_string(),
+    })
+}
+
 fn identity(authorization: &[u8]) -> Identity {
     Sha256::digest(authorization).into()
 }
@@ -84,7 +133,7 @@ fn identity(authorization: &[u8]) -> Identity {
 mod tests {
     use http::{HeaderMap, HeaderValue, header};
 
-    use super::Access;
+    use super::{Access, GrantError};
     use crate::model::FileUri;
 
     fn from(authorization: &'static str) -> HeaderMap {
@@ -103,8 +152,9 @@ mod tests {
     #[test]
     fn grants_bind_callers_to_prefixes_and_force_to_the_named() {
         let mut access = Access::default();
-        access.grant("Bearer a", ["x://a/".to_owned(), "x://b/".to_owned()]);
-        access.grant("Bearer root", ["*".to_owned()]);
+        let prefixes = ["x://a/", "x://b/"].map(str::to_owned);
+        access.grant("Bearer a", prefixes).unwrap();
+        access.grant("Bearer root", ["*".to_owned()]).unwrap();
         access.grant_force("Bearer root");
         let [a, root, nobody] = [from("Bearer a"), from("Bearer root"), HeaderMap::new()]
             .map(|headers| access.caller(&headers).unwrap());
@@ -116,6 +166,37 @@ mod tests {
         }
         assert!(access.may_force(root));
         assert!(!access.may_force(a) && !access.may_force(nobody));
+    }
+
+    #[test]
+    fn prefix_that_no_normalised_uri_begins_with_is_refused() {
+        let mut access = Access::default();
+        let mut grant = |prefix: &str| access.grant("Bearer a", [prefix.to_owned()]);
+        for (prefix, normal) in [
+            ("DPE://Docs/", "dpe://docs/"),
+            ("dpe://docs/%7e", "dpe://docs/~"),
+            ("X:a%c3", "x:a%C3"),
+        ] {
+            let expected = GrantError::NotNormal {
+                prefix: prefix.to_owned(),
+                normal: normal.to_owned(),
+            };
+            assert_eq!(grant(prefix), Err(expected));
+            assert_eq!(grant(normal), Ok(()));
+        }
+        for prefix in ["", "docs", "x:é", "x:%c", "Bearer b"] {
+            let refused = grant(prefix);
+            assert!(matches!(refused, Err(GrantError::NoUri(_))), "{prefix}");
+        }
+    }
+
+    #[test]
+    fn refused_grant_grants_nothing_and_takes_nothing() {
+        let mut access = Access::default();
+        let prefixes = ["x:a", "X:b"].map(str::to_owned);
+        assert!(access.grant("Bearer a", prefixes).is_err());
+        let nobody = access.caller(&HeaderMap::new()).unwrap();
+        assert!(access.may_write(nobody, &FileUri::parse("x:c").unwrap()));
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod service;
 pub mod store;
 mod write;
 
-pub use access::Access;
+pub use access::{Access, GrantError};
 pub use in_process::InProcess;
 pub use listen::serve;
 pub use service::{OnIncident, Options, Service};

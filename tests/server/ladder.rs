@@ -20,8 +20,8 @@ const BARE: &str = "";
 fn guarded() -> Remote {
     let mut access = Access::default();
     access.require_authentication();
-    access.grant("alice", ["x:a".to_owned()]);
-    access.grant("root", ["*".to_owned()]);
+    access.grant("alice", ["x:a".to_owned()]).unwrap();
+    access.grant("root", ["*".to_owned()]).unwrap();
     access.grant_force("root");
     let options = Options {
         access,

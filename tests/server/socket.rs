@@ -214,12 +214,23 @@ fn settings_that_cannot_be_served_end_with_usage_and_touch_nothing() {
         &["--contract", "dpe2"],
         &["--staging-ttl-seconds", "1"],
         &["--grant", "alone"],
+        &["--grant", "Bearer a", "DPE://Docs/"],
     ] {
         let output = command(&store, arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(64), "{arguments:?}");
         assert_eq!(output.stdout, b"", "{arguments:?}");
         assert!(!store.exists(), "{arguments:?}");
     }
+}
+
+#[test]
+fn refused_grant_names_the_prefix_that_would_do() {
+    let dir = TempDir::new().unwrap();
+    let mut command = command(dir.path(), &["--grant", "Bearer a", "DPE://Docs/"]);
+    let output = command.stderr(Stdio::piped()).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(64), "{message}");
+    assert!(message.contains("dpe://docs/"), "{message}");
 }
 
 #[test]
