@@ -177,6 +177,17 @@ impl<T: Transport> Remote for Client<T> {
         Ok(all)
     }
 
+    async fn is_empty(&self, prefix: &str) -> Result<bool, WriteError> {
+        let request = list::Request {
+            prefix,
+            cursor: None,
+            limit: Some(1),
+        };
+        let reply = self.read(request.into_http(self.contract)).await?;
+        let listed = list::decode(&reply, self.contract).map_err(|error| read_failed(&error))?;
+        Ok(listed.documents.is_empty())
+    }
+
     async fn commit(
         &self,
         uri: &FileUri,

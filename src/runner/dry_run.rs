@@ -55,6 +55,13 @@ impl<R: Remote> Remote for DryRun<'_, R> {
         Ok(heads)
     }
 
+    async fn is_empty(&self, prefix: &str) -> Result<bool, WriteError> {
+        match self.remote {
+            Some(remote) => remote.is_empty(prefix).await,
+            None => Ok(true),
+        }
+    }
+
     async fn commit(
         &self,
         uri: &FileUri,

@@ -1,23 +1,24 @@
 //! Lands operations on the remote: look, decide, promise, write, settle (connector contract
 //! §18–§21).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
 
 use crate::model::{Contracts, FileUri, Hash};
-use crate::state::{Change, Instance, Pending, StateError};
+use crate::state::{Change, Instance, Pending, StateError, Tracking};
 use crate::sync::assembly::Step;
 use crate::sync::decision::Known;
 use crate::sync::event::{Event, Landed, Observer};
 use crate::sync::failure::{Failure, FailureSource, Level, Subject};
 use crate::sync::ports::{Base, Committed, Remote, WriteError};
 use crate::sync::report::Counts;
-use crate::sync::unachieved::{Permission, Unachieved};
+use crate::sync::unachieved::{Cause, Permission, Unachieved};
 use crate::sync::wave::{self, Operation};
 
-use super::round::Settings;
+use super::heads::{self, Head};
+use super::round::{Profile, Scope, Settings};
 use super::task::{self, Done, Judgement, Knowledge, NotRedeemed, Rules, Task, Write};
 
 /// Delivers one round's operations and keeps count of what became of them.
@@ -26,17 +27,37 @@ pub(super) struct Landing<'a, R> {
     pub state: &'a mut Instance,
     pub observer: &'a dyn Observer,
     pub counts: Counts,
+    /// Documents that a stale move or what followed it left undecided; only under
+    /// [`Profile::People`], which finds out by enumerating once more.
+    pub undecided: Undecided,
     rules: Rules,
+    profile: Profile,
+    tracking: Tracking,
     /// At most so many writes at once.
     concurrency: usize,
     /// Contracts whose confirmed values count (§19.1).
     accepted: Contracts,
     failures: Vec<Failure>,
     unachieved: Unachieved,
+    /// Documents that were created, updated, moved or not delivered.
+    touched: HashSet<FileUri>,
 }
 
-/// A task with the write it is about to send.
-type Planned = (Task, Write);
+/// What is to be looked at again after stale moves.
+#[derive(Debug, Default)]
+pub(super) struct Undecided {
+    /// Both sides of moves whose target this instance has filled otherwise since.
+    pub overtaken: Vec<FileUri>,
+    /// What later operations would have touched.
+    pub skipped: Vec<FileUri>,
+}
+
+/// What a set of tasks comes to: saved at once, counted after it was saved.
+#[derive(Default)]
+struct Settlement {
+    changes: Vec<Change>,
+    done: Vec<(Task, Done)>,
+}
 
 impl<'a, R: Remote> Landing<'a, R> {
     pub(super) fn new(
@@ -49,21 +70,35 @@ impl<'a, R: Remote> Landing<'a, R> {
             remote,
             state,
             observer,
+            counts: Counts::default(),
+            undecided: Undecided::default(),
             rules: Rules {
                 policies: settings.policies,
                 conflict_retries: settings.conflict_retries,
+                profile: settings.profile,
+            },
+            profile: settings.profile,
+            tracking: match settings.scope {
+                Scope::Whole => Tracking::Tracked,
+                Scope::Named => Tracking::Untracked,
             },
             concurrency: settings.concurrency,
             accepted: settings.accepted,
-            counts: Counts::default(),
             failures: Vec::new(),
             unachieved: Unachieved::default(),
+            touched: HashSet::new(),
         }
     }
 
-    /// Returns what became of everything, and the failures in order of occurrence.
-    pub(super) fn into_counts(self) -> (Counts, Vec<Failure>) {
-        (self.counts, self.failures)
+    /// Returns what became of everything: the counts, the failures in order of occurrence, and
+    /// the documents that were created, updated, moved or not delivered.
+    pub(super) fn into_parts(self) -> (Counts, Vec<Failure>, HashSet<FileUri>) {
+        (self.counts, self.failures, self.touched)
+    }
+
+    /// Returns whose expectations the round meets.
+    pub(super) fn profile(&self) -> Profile {
+        self.profile
     }
 
     /// Returns whether any item has failed so far.
@@ -85,7 +120,29 @@ impl<'a, R: Remote> Landing<'a, R> {
             }
         }
         for wave in wave::waves(operations) {
-            self.land_wave(wave).await?;
+            let admitted = wave
+                .into_iter()
+                .filter_map(|operation| self.admit(operation));
+            let tasks = admitted.collect();
+            self.land_tasks(tasks).await?;
+        }
+        Ok(())
+    }
+
+    /// Lands tasks that touch different documents.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::land`].
+    pub(super) async fn land_tasks(&mut self, mut tasks: Vec<Task>) -> Result<(), Failure> {
+        while !tasks.is_empty() {
+            let mut settlement = Settlement::default();
+            let planned = self.decide(tasks, &mut settlement).await?;
+            for (task, write) in &planned {
+                settlement.changes.extend(task.intents(*write));
+            }
+            self.save(settlement)?;
+            tasks = self.write(planned).await?;
         }
         Ok(())
     }
@@ -95,8 +152,28 @@ impl<'a, R: Remote> Landing<'a, R> {
         if failure.level == Level::Item {
             self.counts.failed += 1;
         }
+        let (Subject::Document(uri) | Subject::Move { from_uri: uri, .. }) = &failure.subject
+        else {
+            return self.report(failure);
+        };
+        if let Ok(uri) = FileUri::parse(uri) {
+            if failure.retryable {
+                self.unachieved.may_be_retried(&uri);
+            }
+            self.touched.insert(uri);
+        }
+        self.report(failure);
+    }
+
+    fn report(&mut self, failure: Failure) {
         self.observer.event(Event::Failed(&failure));
         self.failures.push(failure);
+    }
+
+    /// Forgets what must not be written after failed moves, but for moves whose source is gone:
+    /// a document may still reach their goal. Returns these.
+    pub(super) fn reconsider_moves(&mut self) -> Vec<Cause> {
+        self.unachieved.start_over()
     }
 
     /// Decides what is still undecided about moves. With `aborted` the round did not end well.
@@ -104,28 +181,6 @@ impl<'a, R: Remote> Landing<'a, R> {
         for failure in self.unachieved.finish(aborted) {
             self.fail(failure);
         }
-    }
-
-    async fn land_wave(&mut self, wave: Vec<Operation>) -> Result<(), Failure> {
-        let mut tasks: Vec<Task> = wave
-            .into_iter()
-            .filter_map(|operation| self.admit(operation))
-            .collect();
-        while !tasks.is_empty() {
-            let (known, mut changes) = self.look(&tasks).await?;
-            let mut planned = Vec::new();
-            for task in tasks {
-                let knowledge = knowledge(&task, &known);
-                let judgement = task.judge(knowledge, self.rules);
-                changes.extend(self.carry_out(judgement, &mut planned).await?);
-            }
-            for (task, write) in &planned {
-                changes.extend(task.intents(*write));
-            }
-            self.save(&changes)?;
-            tasks = self.write(planned).await?;
-        }
-        Ok(())
     }
 
     /// Lets an operation into its wave, unless a failed move stands in its way (§21.2).
@@ -138,16 +193,53 @@ impl<'a, R: Remote> Landing<'a, R> {
                 task.redeems = Some(cause);
             }
             Permission::Denied(cause) => {
-                let uris: Vec<FileUri> = task.operation.uris().cloned().collect();
-                self.observer.event(Event::Skipped {
-                    uris: &uris,
-                    cause: &cause,
-                });
-                self.unachieved.skipped(&task.operation, &cause);
+                self.skip(&task.operation, &cause);
                 return None;
             }
         }
         Some(task)
+    }
+
+    fn skip(&mut self, operation: &Operation, cause: &Cause) {
+        let uris: Vec<FileUri> = operation.uris().cloned().collect();
+        self.unachieved.skipped(operation, cause);
+        self.touched.extend(uris.iter().cloned());
+        match self.profile {
+            Profile::Contract => self.observer.event(Event::Skipped { uris: &uris, cause }),
+            Profile::People => self.undecided.skipped.extend(uris),
+        }
+    }
+
+    /// Reads what is there and sorts the tasks: those that have to write are returned.
+    async fn decide(
+        &mut self,
+        tasks: Vec<Task>,
+        settlement: &mut Settlement,
+    ) -> Result<Vec<(Task, Write)>, Failure> {
+        let known = self.look(&tasks, settlement).await?;
+        let mut planned = Vec::new();
+        for task in tasks {
+            let judgement = match knowledge(&task, &known) {
+                Ok(knowledge) => task.judge(knowledge, self.rules),
+                Err(denied) => {
+                    let denied = about(&task.operation, denied.clone());
+                    Judgement::Failed(task, denied)
+                }
+            };
+            match judgement {
+                Judgement::Write(task, write) => planned.push((task, write)),
+                Judgement::Done(task, done) => self.settle(task, done, settlement).await?,
+                Judgement::Failed(task, failure) => self.task_failed(&task, failure, settlement),
+                Judgement::Unreachable(task) => self.unreachable(&task.operation),
+                Judgement::Overtaken(task) => {
+                    self.undecided
+                        .overtaken
+                        .extend(task.operation.uris().cloned());
+                }
+                Judgement::NotRedeemed(task, why) => self.not_redeemed(&task.operation, why),
+            }
+        }
+        Ok(planned)
     }
 
     /// Reads what the remote holds and what is known of it, and settles intents of an earlier
@@ -155,71 +247,75 @@ impl<'a, R: Remote> Landing<'a, R> {
     async fn look(
         &mut self,
         tasks: &[Task],
-    ) -> Result<(HashMap<FileUri, Known>, Vec<Change>), Failure> {
+        settlement: &mut Settlement,
+    ) -> Result<HashMap<FileUri, Result<Known, Failure>>, Failure> {
         let uris: Vec<FileUri> = tasks
             .iter()
             .flat_map(|task| task.operation.uris().cloned())
             .collect();
-        let heads = self.remote.heads(&uris).await.map_err(terminating)?;
-        let mut changes = Vec::new();
+        let heads = heads::read(self.remote, &uris, self.observer).await?;
         let mut known = HashMap::with_capacity(uris.len());
-        for (uri, remote) in uris.into_iter().zip(heads) {
-            let pending = self.state.pending(&uri).map_err(state_failure)?;
-            let confirmed = reconcile(&uri, pending, remote, &mut changes);
-            let both = Known { confirmed, remote };
-            known.insert(uri, both.accepted(self.accepted));
+        for (uri, head) in uris.into_iter().zip(heads) {
+            let of_uri = self.known(&uri, head, settlement)?;
+            known.insert(uri, of_uri);
         }
-        Ok((known, changes))
+        Ok(known)
     }
 
-    /// Acts on a judgement and returns what it changes; a write is added to `planned`.
-    async fn carry_out(
-        &mut self,
-        judgement: Judgement,
-        planned: &mut Vec<Planned>,
-    ) -> Result<Vec<Change>, Failure> {
-        match judgement {
-            Judgement::Write(task, write) => planned.push((task, write)),
-            Judgement::Done(task, done) => return self.done(&task, done).await,
-            Judgement::Failed(task, failure) => self.task_failed(&task.operation, failure),
-            Judgement::Unreachable(task) => {
-                let (from, to) = task::sides(&task.operation);
-                self.unachieved.unreachable(from, to);
-            }
-            Judgement::NotRedeemed(task, why) => self.not_redeemed(&task.operation, why),
-        }
-        Ok(Vec::new())
+    fn known(
+        &self,
+        uri: &FileUri,
+        head: Head,
+        settlement: &mut Settlement,
+    ) -> Result<Result<Known, Failure>, Failure> {
+        let remote = match head {
+            Ok(remote) => remote,
+            Err(denied) => return Ok(Err(denied)),
+        };
+        let pending = self.state.pending(uri).map_err(state_failure)?;
+        let confirmed = reconcile(uri, pending, remote, &mut settlement.changes);
+        let known = Known { confirmed, remote };
+        Ok(Ok(known.accepted(self.accepted)))
     }
 
     /// Sends the planned writes, settles them in one save, and returns those to judge again.
-    async fn write(&mut self, planned: Vec<Planned>) -> Result<Vec<Task>, Failure> {
+    async fn write(&mut self, planned: Vec<(Task, Write)>) -> Result<Vec<Task>, Failure> {
         let ended = self.send_all(planned).await;
         let mut again = Vec::new();
-        let mut changes = Vec::new();
+        let mut settlement = Settlement::default();
         let mut fatal = None;
         for (mut task, result) in ended {
-            let Some(result) = result else {
-                changes.extend(task.settled());
-                continue;
+            let error = match result {
+                None => {
+                    settlement.changes.extend(task.settled());
+                    continue;
+                }
+                Some(Ok(done)) => {
+                    if let Err(failure) = self.settle(task, done, &mut settlement).await {
+                        fatal.get_or_insert(failure);
+                    }
+                    continue;
+                }
+                Some(Err(error)) => error,
             };
-            if !matches!(&result, Err(error) if error.outcome_unknown) {
-                changes.extend(task.settled());
+            if !error.outcome_unknown {
+                settlement.changes.extend(task.settled());
             }
-            match result {
-                Ok(done) => changes.extend(self.done(&task, done).await?),
-                Err(error) if error.failure.level != Level::Item => {
+            match error.refusal {
+                _ if error.failure.level != Level::Item => {
                     fatal.get_or_insert(error.failure);
                 }
-                Err(error) => match error.refusal {
-                    Some(refusal) if task.is_conflict(refusal) => {
-                        task.refused = Some(refusal);
-                        again.push(task);
-                    }
-                    _ => self.task_failed(&task.operation, about(&task.operation, error)),
-                },
+                Some(refusal) if task.is_conflict(refusal) => {
+                    task.refused = Some(refusal);
+                    again.push(task);
+                }
+                _ => {
+                    let failure = about(&task.operation, error.failure);
+                    self.task_failed(&task, failure, &mut settlement);
+                }
             }
         }
-        self.save(&changes)?;
+        self.save(settlement)?;
         match fatal {
             Some(failure) => Err(failure),
             None => Ok(again),
@@ -230,7 +326,7 @@ impl<'a, R: Remote> Landing<'a, R> {
     /// begun are not sent: `None`.
     async fn send_all(
         &self,
-        planned: Vec<Planned>,
+        planned: Vec<(Task, Write)>,
     ) -> Vec<(Task, Option<Result<Done, WriteError>>)> {
         let stop = AtomicBool::new(false);
         let sends = planned.into_iter().map(|(task, write)| {
@@ -252,31 +348,21 @@ impl<'a, R: Remote> Landing<'a, R> {
             .await
     }
 
-    /// Counts a task that ended well and returns what it confirms (§19.4).
-    async fn done(&mut self, task: &Task, done: Done) -> Result<Vec<Change>, Failure> {
-        let (from, to) = task::sides(&task.operation);
-        let (counter, landed) = match done {
-            Done::Committed(Committed::Created, _) => {
-                (&mut self.counts.created, Some(Landed::Created(to)))
-            }
-            Done::Committed(Committed::Updated, _) => {
-                (&mut self.counts.updated, Some(Landed::Updated(to)))
-            }
-            Done::Committed(Committed::Unchanged, _) => (&mut self.counts.unchanged, None),
-            Done::Deleted => (&mut self.counts.deleted, Some(Landed::Deleted(to))),
-            Done::Moved(_) => (&mut self.counts.moved, Some(Landed::Moved { from, to })),
-        };
-        *counter += 1;
-        if let Some(landed) = landed {
-            self.observer.event(Event::Landed(landed));
+    /// Notes what a task that ended well confirms (§19.4); its intents are settled.
+    async fn settle(
+        &mut self,
+        task: Task,
+        done: Done,
+        settlement: &mut Settlement,
+    ) -> Result<(), Failure> {
+        settlement.changes.extend(task.settled());
+        settlement.changes.extend(task.confirmed(done));
+        if let Some(Cause { from, to }) = &task.redeems {
+            self.unachieved.redeemed(to);
+            settlement.changes.extend(self.clear_source(from).await?);
         }
-        let mut changes = task.confirmed(done);
-        if let Some(cause) = &task.redeems {
-            self.unachieved.redeemed(&cause.to);
-            self.counts.moved += 1;
-            changes.extend(self.clear_source(&cause.from).await?);
-        }
-        Ok(changes)
+        settlement.done.push((task, done));
+        Ok(())
     }
 
     /// The document of a redeemed move has landed; forgets its old name, which is gone from the
@@ -286,11 +372,24 @@ impl<'a, R: Remote> Landing<'a, R> {
         if confirmed.is_none() {
             return Ok(None);
         }
-        let heads = self.remote.heads(std::slice::from_ref(from)).await;
-        match heads.map_err(terminating)?.as_slice() {
-            [None] => Ok(Some(Change::Forget(from.clone()))),
+        let mut heads = heads::read(self.remote, std::slice::from_ref(from), self.observer).await?;
+        match heads.pop() {
+            Some(Ok(None)) => Ok(Some(Change::Forget(from.clone()))),
+            Some(Err(denied)) => {
+                self.fail(Failure {
+                    subject: Subject::Document(from.to_string()),
+                    ..denied
+                });
+                Ok(None)
+            }
             _ => Ok(None),
         }
+    }
+
+    fn unreachable(&mut self, operation: &Operation) {
+        let (from, to) = task::sides(operation);
+        self.unachieved.unreachable(from, to);
+        self.touched.extend(operation.uris().cloned());
     }
 
     fn not_redeemed(&mut self, operation: &Operation, why: NotRedeemed) {
@@ -305,19 +404,54 @@ impl<'a, R: Remote> Landing<'a, R> {
         }
     }
 
-    fn task_failed(&mut self, operation: &Operation, failure: Failure) {
-        match operation {
-            Operation::Move { from, to } => self.unachieved.failed(from, to),
-            Operation::Commit { uri, .. } if failure.retryable => {
-                self.unachieved.may_be_retried(uri);
-            }
-            _ => {}
+    fn task_failed(&mut self, task: &Task, failure: Failure, settlement: &mut Settlement) {
+        if let Operation::Move { from, to } = &task.operation {
+            self.unachieved.failed(from, to);
+        }
+        if task.inferred {
+            let uris = task.operation.uris().cloned();
+            settlement.changes.extend(uris.map(Change::Disown));
         }
         self.fail(failure);
     }
 
-    fn save(&mut self, changes: &[Change]) -> Result<(), Failure> {
-        self.state.save(changes).map_err(state_failure)
+    /// Saves what tasks came to; only then are they counted (§23).
+    fn save(&mut self, settlement: Settlement) -> Result<(), Failure> {
+        let Settlement { changes, done } = settlement;
+        self.state
+            .save(&changes, self.tracking)
+            .map_err(state_failure)?;
+        for (task, done) in done {
+            self.count(&task, done);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, task: &Task, done: Done) {
+        if task.redeems.is_some() {
+            self.counts.moved += 1;
+        }
+        if self.profile == Profile::People && task.landed_before {
+            return;
+        }
+        let (from, to) = task::sides(&task.operation);
+        let (counter, landed) = match done {
+            Done::Committed(Committed::Created, _) => {
+                (&mut self.counts.created, Landed::Created(to))
+            }
+            Done::Committed(Committed::Updated, _) => {
+                (&mut self.counts.updated, Landed::Updated(to))
+            }
+            Done::Committed(Committed::Unchanged, _) => {
+                self.counts.unchanged += 1;
+                return;
+            }
+            Done::Deleted => (&mut self.counts.deleted, Landed::Deleted(to)),
+            Done::Moved(_) => (&mut self.counts.moved, Landed::Moved { from, to }),
+        };
+        *counter += 1;
+        self.observer.event(Event::Landed(landed));
+        self.touched.insert(to.clone());
     }
 }
 
@@ -339,32 +473,27 @@ fn reconcile(
     remote
 }
 
-fn knowledge(task: &Task, known: &HashMap<FileUri, Known>) -> Knowledge {
+fn knowledge<'k>(
+    task: &Task,
+    known: &'k HashMap<FileUri, Result<Known, Failure>>,
+) -> Result<Knowledge, &'k Failure> {
     let (first, second) = task::sides(&task.operation);
-    let of = |uri| known.get(uri).copied().unwrap_or_default();
-    Knowledge {
-        first: of(first),
-        second: of(second),
-    }
+    let of = |uri| match known.get(uri) {
+        Some(Ok(known)) => Ok(*known),
+        Some(Err(denied)) => Err(denied),
+        None => Ok(Known::default()),
+    };
+    Ok(Knowledge {
+        first: of(first)?,
+        second: of(second)?,
+    })
 }
 
-/// Names the documents of an operation in a failure of its write.
-fn about(operation: &Operation, error: WriteError) -> Failure {
+/// Names the documents of an operation in a failure of its read or write.
+fn about(operation: &Operation, failure: Failure) -> Failure {
     Failure {
         subject: task::subject(operation),
-        ..error.failure
-    }
-}
-
-/// A read that fails ends the round, whatever level its failure would have for a single write.
-fn terminating(error: WriteError) -> Failure {
-    match error.failure.level {
-        Level::Item => Failure {
-            level: Level::Round,
-            subject: Subject::Unknown,
-            ..error.failure
-        },
-        _ => error.failure,
+        ..failure
     }
 }
 

@@ -7,23 +7,56 @@
 use std::collections::HashSet;
 
 use crate::model::FileUri;
-use crate::state::{Change, Pending};
+use crate::state::Pending;
 use crate::sync::assembly::{Assembly, Step};
-use crate::sync::event::Event;
 use crate::sync::failure::{Failure, FailureSource, Subject};
 use crate::sync::guard::DeleteLimit;
-use crate::sync::ports::{Batch, BatchEnd, Remote, ScanRequest, Source};
+use crate::sync::ports::{Base, Batch, BatchEnd, Remote, ScanRequest, Source};
 use crate::sync::wave::Operation;
 
 use super::enumeration::protocol_error;
-use super::landing::{Landing, state_failure};
-use super::round::{Instance, Settings};
+use super::heads;
+use super::landing::{Landing, Undecided, state_failure};
+use super::round::{Instance, Profile, Settings};
+use super::task::Task;
 
-/// Documents of the write set that the round did not mention.
+/// What one more enumeration has to clear up.
 pub(super) struct Missed {
-    pub unproduced: HashSet<FileUri>,
+    /// Documents of which nothing was said: gone if the enumeration does not have them.
+    unproduced: HashSet<FileUri>,
+    /// Documents that stale moves left undecided, besides; they are not gone for not being there.
+    undecided: HashSet<FileUri>,
     /// Whether the round started from a cursor, so that not being mentioned means nothing.
-    pub incremental: bool,
+    incremental: bool,
+}
+
+impl Missed {
+    /// Collects what a round has missed: of the write set, `unproduced`; and what stale moves
+    /// left behind.
+    pub(super) fn new<R: Remote>(
+        mut unproduced: HashSet<FileUri>,
+        incremental: bool,
+        landing: &mut Landing<'_, R>,
+    ) -> Self {
+        let mut undecided = HashSet::new();
+        if landing.profile() == Profile::Contract || !incremental {
+            landing.finish(false);
+        } else {
+            let Undecided { overtaken, skipped } = std::mem::take(&mut landing.undecided);
+            unproduced.extend(overtaken);
+            undecided.extend(skipped);
+            undecided.extend(landing.reconsider_moves().into_iter().map(|cause| cause.to));
+        }
+        Self {
+            unproduced,
+            undecided,
+            incremental,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.unproduced.is_empty() && self.undecided.is_empty()
+    }
 }
 
 /// Delivers what was missed and deletes what is gone.
@@ -38,11 +71,12 @@ pub(super) async fn run<R: Remote, S: Source>(
     settings: &Settings,
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
-    if missed.unproduced.is_empty() || landing.has_failures() {
+    if missed.is_empty() || landing.has_failures() {
         return Ok(());
     }
     if missed.incremental {
-        enumerate(&mut missed.unproduced, source, instance, settings, landing).await?;
+        enumerate(&mut missed, source, instance, settings, landing).await?;
+        landing.finish(false);
         if landing.has_failures() {
             return Ok(());
         }
@@ -52,25 +86,28 @@ pub(super) async fn run<R: Remote, S: Source>(
         return Ok(());
     }
     gone.sort();
-    let message = format!(
-        "{} documents of rounds that did not end well are gone from the source",
-        gone.len()
-    );
-    landing.observer.event(Event::Warning(&message));
-    refuse_too_many(&gone, settings.delete_limit, landing)?;
-    infer_deletes(gone, landing).await
+    infer_deletes(gone, settings.delete_limit, landing).await
 }
 
-/// Enumerates once more without a cursor, landing only documents of `wanted`.
+/// Enumerates once more without a cursor, landing only documents that are considered.
 async fn enumerate<R: Remote, S: Source>(
-    wanted: &mut HashSet<FileUri>,
+    missed: &mut Missed,
     source: &mut S,
     instance: &Instance,
     settings: &Settings,
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
-    let considered = wanted.clone();
-    let mut assembly = Assembly::new(&*instance.uri_prefix, settings.contract);
+    let considered: HashSet<FileUri> = missed
+        .unproduced
+        .union(&missed.undecided)
+        .cloned()
+        .collect();
+    let mut pass = Pass {
+        assembly: Assembly::new(&*instance.uri_prefix, settings.contract),
+        considered,
+        unproduced: &mut missed.unproduced,
+        moved_onto: Vec::new(),
+    };
     let mut request = ScanRequest {
         max_items: settings.max_items,
         ..ScanRequest::default()
@@ -78,8 +115,7 @@ async fn enumerate<R: Remote, S: Source>(
     loop {
         let batch = source.scan(request).await?;
         let last = matches!(batch.end, BatchEnd::Final { .. });
-        let steps = wanted_steps(&batch, last, &mut assembly, &considered, wanted);
-        landing.land(steps).await?;
+        landing.land(pass.steps(&batch, last)).await?;
         request = match batch.end {
             BatchEnd::Next(next) => ScanRequest {
                 cursor: None,
@@ -94,47 +130,61 @@ async fn enumerate<R: Remote, S: Source>(
     }
 }
 
-/// Keeps of a batch what is about `considered`, and strikes from `wanted` what was mentioned.
-fn wanted_steps(
-    batch: &Batch,
-    last: bool,
-    assembly: &mut Assembly,
-    considered: &HashSet<FileUri>,
-    wanted: &mut HashSet<FileUri>,
-) -> Vec<Step> {
-    let mut steps = Vec::new();
-    for item in batch.items.root().items().into_iter().flatten() {
-        assembly.push(item, &mut steps);
+/// One pass that looks only at some documents.
+struct Pass<'a> {
+    assembly: Assembly,
+    considered: HashSet<FileUri>,
+    unproduced: &'a mut HashSet<FileUri>,
+    /// Targets of moves, which a full enumeration should name as documents.
+    moved_onto: Vec<FileUri>,
+}
+
+impl Pass<'_> {
+    /// Keeps of a batch what is about the considered documents.
+    fn steps(&mut self, batch: &Batch, last: bool) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for item in batch.items.root().items().into_iter().flatten() {
+            self.assembly.push(item, &mut steps);
+        }
+        if last {
+            steps.extend(self.assembly.finish().map(Step::Failed));
+        }
+        let mut kept: Vec<Step> = steps
+            .into_iter()
+            .filter_map(|step| self.keep(step))
+            .collect();
+        if last {
+            let unsettled = self.moved_onto.drain(..);
+            let unsettled = unsettled.filter(|to| self.unproduced.contains(to));
+            kept.extend(unsettled.map(|to| Step::Failed(moved_while_refreshing(&to))));
+        }
+        kept
     }
-    if last {
-        steps.extend(assembly.finish().map(Step::Failed));
-    }
-    steps
-        .into_iter()
-        .filter_map(|step| match step {
+
+    fn keep(&mut self, step: Step) -> Option<Step> {
+        match step {
             Step::Operation(Operation::Move { to, .. }) => {
-                let unsettled = considered.contains(&to) && wanted.contains(&to);
-                unsettled.then(|| Step::Failed(moved_while_refreshing(&to)))
+                self.moved_onto.push(to);
+                None
             }
             Step::Operation(operation) => {
                 let uri = operation.uris().next()?;
-                wanted.remove(uri);
-                considered
+                self.unproduced.remove(uri);
+                self.considered
                     .contains(uri)
                     .then_some(Step::Operation(operation))
             }
-            Step::Failed(failure) => {
-                about_wanted(&failure, considered, wanted).then_some(Step::Failed(failure))
-            }
-        })
-        .collect()
+            Step::Failed(failure) => about_considered(&failure, &self.considered, self.unproduced)
+                .then_some(Step::Failed(failure)),
+        }
+    }
 }
 
-/// Returns whether a failure may be about one of `considered`; if it is, that was mentioned.
-fn about_wanted(
+/// Returns whether a failure may be about one of `considered`; if it is, that was produced.
+fn about_considered(
     failure: &Failure,
     considered: &HashSet<FileUri>,
-    wanted: &mut HashSet<FileUri>,
+    unproduced: &mut HashSet<FileUri>,
 ) -> bool {
     let Subject::Document(uri) = &failure.subject else {
         return failure.source != FailureSource::Prefix;
@@ -142,7 +192,7 @@ fn about_wanted(
     let Ok(uri) = FileUri::parse(uri) else {
         return true;
     };
-    wanted.remove(&uri);
+    unproduced.remove(&uri);
     considered.contains(&uri) || failure.source == FailureSource::Plugin
 }
 
@@ -157,13 +207,14 @@ fn moved_while_refreshing(to: &FileUri) -> Failure {
 }
 
 fn refuse_too_many<R: Remote>(
-    gone: &[FileUri],
+    deletes: u64,
     limit: DeleteLimit,
     landing: &Landing<'_, R>,
 ) -> Result<(), Failure> {
     let known = landing.state.confirmed_count().map_err(state_failure)?;
-    let deletes = gone.len() as u64 + landing.counts.deleted;
-    if limit.exceeded(deletes, known + landing.counts.deleted) {
+    let deletes = deletes + landing.counts.deleted;
+    let known = known + landing.counts.deleted;
+    if limit.exceeded(deletes, known) {
         return Err(super::gate::too_many(deletes, known));
     }
     Ok(())
@@ -172,33 +223,31 @@ fn refuse_too_many<R: Remote>(
 /// Deletes what this instance wrote and the source has no more (§22 step 4).
 async fn infer_deletes<R: Remote>(
     gone: Vec<FileUri>,
+    limit: DeleteLimit,
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
-    let heads = landing
-        .remote
-        .heads(&gone)
-        .await
-        .map_err(|error| error.failure)?;
-    let mut deletes = Vec::new();
-    for (uri, remote) in gone.into_iter().zip(heads) {
+    let heads = heads::read(landing.remote, &gone, landing.observer).await?;
+    let present = heads.iter().filter(|head| matches!(head, Ok(Some(_))));
+    refuse_too_many(present.count() as u64, limit, landing)?;
+    let mut tasks = Vec::new();
+    for (uri, head) in gone.into_iter().zip(heads) {
+        let remote = match head {
+            Ok(remote) => remote,
+            Err(denied) => {
+                let subject = Subject::Document(uri.to_string());
+                landing.fail(Failure { subject, ..denied });
+                continue;
+            }
+        };
         let Pending { confirmed, intent } = landing.state.pending(&uri).map_err(state_failure)?;
-        let own = confirmed.is_some() || remote.is_none() || intent == Some(remote);
-        if own {
-            deletes.push(Step::Operation(Operation::Delete { uri }));
-            continue;
-        }
-        let foreign = Failure::item(
-            FailureSource::Remote,
-            "DPE_PRECONDITION_FAILED",
-            "this document is gone from the source, but what the remote holds was written by \
-             somebody else",
-            Subject::Document(uri.to_string()),
-        );
-        landing
-            .state
-            .save(&[Change::Disown(uri)])
-            .map_err(state_failure)?;
-        landing.fail(foreign);
+        tasks.push(match (confirmed, remote) {
+            (Some(_), _) => Task::new(Operation::Delete { uri }),
+            (None, None) => Task::inferred(uri, Base::Absent),
+            // What was intended and is there is this instance's own; all else is demanded to be
+            // absent, which it is not, and so is left alone and reported.
+            (None, Some(hash)) if intent == Some(remote) => Task::inferred(uri, Base::Hash(hash)),
+            (None, Some(_)) => Task::inferred(uri, Base::Absent),
+        });
     }
-    landing.land(deletes).await
+    landing.land_tasks(tasks).await
 }

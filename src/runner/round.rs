@@ -1,9 +1,11 @@
 //! One round of one instance: enumerate, land, and store the cursor only if everything landed
 //! (connector contract §11, §16, §23).
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 
-use crate::model::{Contract, Contracts};
+use crate::model::{Contract, Contracts, FileUri};
 use crate::state;
 use crate::sync::assembly::Assembly;
 use crate::sync::decision::Policies;
@@ -13,12 +15,10 @@ use crate::sync::guard::DeleteLimit;
 use crate::sync::ports::{Remote, Source};
 use crate::sync::report::{Outcome, Report};
 
-use super::closing::close;
 use super::enumeration::{Enumerated, Enumeration};
 use super::gate::Gate;
 use super::landing::{Landing, state_failure};
 use super::refresh;
-use super::starting::starting_cursor;
 
 /// Who pushes what where.
 #[derive(Clone, Debug)]
@@ -63,9 +63,21 @@ pub struct Settings {
     pub delete_limit: DeleteLimit,
     /// What is enumerated.
     pub scope: Scope,
-    /// Whether confirmed documents that an incremental source had no reason to mention are
-    /// counted as unchanged, as people expect; the contract's report counts items only.
-    pub count_untouched: bool,
+    /// For whom.
+    pub profile: Profile,
+}
+
+/// Whose expectations a round meets where they part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// Those of the connector contract, to the letter: counts are of items, and a move that
+    /// cannot be carried out is a failure.
+    Contract,
+    /// Those of people: documents that an incremental source had no reason to mention count as
+    /// unchanged, what an earlier round has done is not counted again, and a move that an
+    /// earlier, cut short round has overtaken is settled by enumerating once more.
+    #[default]
+    People,
 }
 
 impl Default for Settings {
@@ -79,7 +91,7 @@ impl Default for Settings {
             concurrency: 8,
             delete_limit: DeleteLimit::Usual,
             scope: Scope::Whole,
-            count_untouched: true,
+            profile: Profile::People,
         }
     }
 }
@@ -102,7 +114,7 @@ pub struct Round<'a, R, S> {
 
 impl<R: Remote, S: Source> Round<'_, R, S> {
     /// Runs the round to its end and reports; failures are in the report.
-    pub async fn run(self) -> Report {
+    pub async fn run(mut self) -> Report {
         let Instance {
             id,
             uri_prefix,
@@ -111,7 +123,9 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         } = self.instance;
         let mut report = Report::begun(id, uri_prefix, remote_url, Timestamp::now());
         report.plugin = Some(self.source.identity().clone());
-        if let Err(failure) = self.deliver(&mut report).await {
+        let mut touched = HashSet::new();
+        let ended = self.deliver(&mut report, &mut touched).await;
+        if let Err(failure) = self.close(ended, &touched, &mut report) {
             report.failures.push(failure);
             report.outcome = Outcome::Failed;
         }
@@ -119,10 +133,15 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         report
     }
 
-    /// Enumerates and lands, then closes the round whether that ended well or not.
-    async fn deliver(mut self, report: &mut Report) -> Result<(), Failure> {
+    /// Enumerates and lands, whether that ends well or not; `touched` takes the documents that
+    /// did not stay as they were.
+    async fn deliver(
+        &mut self,
+        report: &mut Report,
+        touched: &mut HashSet<FileUri>,
+    ) -> Result<Enumerated, Failure> {
         self.adopt()?;
-        let cursor = starting_cursor(&mut self).await?;
+        let cursor = self.starting_cursor().await?;
         let mut enumeration = self.enumeration()?;
         let Self {
             remote,
@@ -132,23 +151,19 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             settings,
             observer,
         } = self;
-        let mut landing = Landing::new(remote, state, observer, settings);
+        let mut landing = Landing::new(*remote, state, *observer, settings);
         let mut ended = enumeration
-            .run(source, cursor, settings.max_items, &mut landing)
+            .run(*source, cursor, settings.max_items, &mut landing)
             .await;
-        landing.finish(ended.is_err());
         if let Ok(Enumerated { incremental, .. }) = ended {
             report.incremental = Some(incremental);
-            let missed = refresh::Missed {
-                unproduced: enumeration.unproduced,
-                incremental,
-            };
-            let refreshed = refresh::run(missed, source, instance, settings, &mut landing).await;
+            let missed = refresh::Missed::new(enumeration.unproduced, incremental, &mut landing);
+            let refreshed = refresh::run(missed, *source, instance, settings, &mut landing).await;
             ended = refreshed.and(ended);
         }
-        (report.counts, report.failures) = landing.into_counts();
-        let supports_cursor = source.identity().supports_cursor;
-        close(ended, supports_cursor, state, settings, report)
+        landing.finish(ended.is_err());
+        (report.counts, report.failures, *touched) = landing.into_parts();
+        ended
     }
 
     /// Drops state that belongs to another content identity (§8.2).

@@ -1,8 +1,7 @@
 //! Where a round starts: from the stored cursor, or from nothing.
 
-use crate::state;
 use crate::sync::event::Event;
-use crate::sync::failure::Failure;
+use crate::sync::failure::{Failure, Level};
 use crate::sync::ports::{Remote, Source};
 
 use super::landing::state_failure;
@@ -11,37 +10,40 @@ use super::round::{Round, Scope};
 /// So many confirmed documents are looked up to notice a remote that was reset.
 const RESET_SAMPLE: u32 = 32;
 
-/// Returns the stored cursor, unless it is of no use: the plugin takes none, the round is not
-/// about the whole source, or the remote has lost what the cursor stands for.
-pub(super) async fn starting_cursor<R: Remote, S: Source>(
-    round: &mut Round<'_, R, S>,
-) -> Result<Option<String>, Failure> {
-    if remote_was_reset(round.remote, round.state).await? {
-        round.observer.event(Event::Warning(
-            "the remote holds none of the documents pushed before: everything is pushed again",
-        ));
-        round.state.start_over().map_err(state_failure)?;
-    }
-    if round.settings.scope == Scope::Named || !round.source.identity().supports_cursor {
-        return Ok(None);
-    }
-    round.state.cursor().map_err(state_failure)
-}
-
-async fn remote_was_reset<R: Remote>(remote: &R, state: &state::Instance) -> Result<bool, Failure> {
-    let mut sample = state.sample(RESET_SAMPLE).map_err(state_failure)?;
-    let mut undecided = Ok(());
-    sample.retain(|uri| match state.pending(uri) {
-        Ok(pending) => pending.intent.is_none(),
-        Err(error) => {
-            undecided = Err(state_failure(error));
-            false
+impl<R: Remote, S: Source> Round<'_, R, S> {
+    /// Returns the stored cursor, unless it is of no use: the plugin takes none, the round is not
+    /// about the whole source, or the remote has lost what the cursor stands for.
+    pub(super) async fn starting_cursor(&mut self) -> Result<Option<String>, Failure> {
+        if self.remote_was_reset().await? {
+            self.observer.event(Event::Warning(
+                "the remote holds none of the documents pushed before: everything is pushed again",
+            ));
+            self.state.start_over().map_err(state_failure)?;
         }
-    });
-    undecided?;
-    if sample.is_empty() {
-        return Ok(false);
+        if self.settings.scope == Scope::Named || !self.source.identity().supports_cursor {
+            return Ok(None);
+        }
+        self.state.cursor().map_err(state_failure)
     }
-    let heads = remote.heads(&sample).await.map_err(|error| error.failure)?;
-    Ok(heads.iter().all(Option::is_none))
+
+    /// Single foreign deletions are no reset: nothing at all may be left below the prefix.
+    async fn remote_was_reset(&self) -> Result<bool, Failure> {
+        let sample = self.state.sample(RESET_SAMPLE).map_err(state_failure)?;
+        if sample.is_empty() {
+            return Ok(false);
+        }
+        let read = async {
+            let heads = self.remote.heads(&sample).await?;
+            if heads.iter().any(Option::is_some) {
+                return Ok(false);
+            }
+            self.remote.is_empty(&self.instance.uri_prefix).await
+        };
+        match read.await {
+            Ok(reset) => Ok(reset),
+            // A remote that does not let all of this be read has not lost it.
+            Err(error) if error.failure.level == Level::Item => Ok(false),
+            Err(error) => Err(error.failure),
+        }
+    }
 }

@@ -8,6 +8,8 @@ use crate::sync::ports::{Base, Committed, Refusal, Remote, WriteError};
 use crate::sync::unachieved::Cause;
 use crate::sync::wave::Operation;
 
+use super::round::Profile;
+
 /// An operation, and what has become of it so far.
 #[derive(Debug)]
 pub(super) struct Task {
@@ -20,6 +22,12 @@ pub(super) struct Task {
     pub resubmitted: u32,
     /// The move whose goal this document reaches, if it lands (§21.3).
     pub redeems: Option<Cause>,
+    /// Whether it is a delete that nobody asked for, of what was never confirmed: it may remove
+    /// only this instance's own write, whatever the policy (§22 step 4).
+    pub inferred: bool,
+    /// Whether an earlier round brought this about and confirmed it, so that this one did
+    /// nothing.
+    pub landed_before: bool,
 }
 
 /// What is known of the documents a task touches.
@@ -40,6 +48,9 @@ pub(super) enum Judgement {
     Write(Task, Write),
     /// A move whose source is gone before anything was sent.
     Unreachable(Task),
+    /// A move onto a document that this instance has written since the cursor of the round;
+    /// only under [`Profile::People`].
+    Overtaken(Task),
     /// A document that should redeem a move found the place taken, or was refused.
     NotRedeemed(Task, NotRedeemed),
     /// The task failed.
@@ -80,6 +91,7 @@ pub(super) struct Rules {
     pub policies: Policies,
     /// At most so many resubmissions of one item (§20).
     pub conflict_retries: u32,
+    pub profile: Profile,
 }
 
 impl Task {
@@ -90,6 +102,17 @@ impl Task {
             refused: None,
             resubmitted: 0,
             redeems: None,
+            inferred: false,
+            landed_before: false,
+        }
+    }
+
+    /// Returns the inferred delete of a document that was never confirmed and holds `demanded`.
+    pub(super) fn inferred(uri: FileUri, demanded: Base) -> Self {
+        Self {
+            demanded: Some(demanded),
+            inferred: true,
+            ..Self::new(Operation::Delete { uri })
         }
     }
 
@@ -98,17 +121,18 @@ impl Task {
         match &self.operation {
             Operation::Commit { tree, .. } => {
                 let wanted = tree.doc_hash;
-                self.judge_commit(known.first, wanted, rules)
+                self.judge_commit(known, wanted, rules)
             }
-            Operation::Delete { .. } => self.judge_delete(known.first, rules),
+            Operation::Delete { .. } => self.judge_delete(known, rules),
             Operation::Move { .. } => self.judge_move(known, rules),
         }
     }
 
-    fn judge_commit(self, known: Known, wanted: Hash, rules: Rules) -> Judgement {
+    fn judge_commit(self, known: Knowledge, wanted: Hash, rules: Rules) -> Judgement {
+        let remote = known.first.remote;
         let decided = match self.refused {
-            Some(refusal) if known.remote != Some(wanted) => Commit::Conflict(refusal),
-            _ => decision::commit(known, wanted, self.demanded),
+            Some(refusal) if remote != Some(wanted) => Commit::Conflict(refusal),
+            _ => decision::commit(known.first, wanted, self.demanded),
         };
         let refusal = match decided {
             Commit::Achieved => {
@@ -118,13 +142,13 @@ impl Task {
             Commit::Conflict(refusal) => refusal,
         };
         if self.redeems.is_some() {
-            let why = match known.remote {
+            let why = match remote {
                 Some(_) => NotRedeemed::Occupied,
                 None => NotRedeemed::Refused,
             };
             return Judgement::NotRedeemed(self, why);
         }
-        match decision::after_commit(known.remote, wanted, rules.policies.commit) {
+        match decision::after_commit(remote, wanted, rules.policies.commit) {
             Resolution::Achieved => {
                 Judgement::Done(self, Done::Committed(Committed::Unchanged, wanted))
             }
@@ -133,17 +157,21 @@ impl Task {
         }
     }
 
-    fn judge_delete(self, known: Known, rules: Rules) -> Judgement {
+    fn judge_delete(self, known: Knowledge, rules: Rules) -> Judgement {
+        let remote = known.first.remote;
         let decided = match self.refused {
-            Some(refusal) if known.remote.is_some() => Delete::Conflict(refusal),
-            _ => decision::delete(known, self.demanded),
+            Some(refusal) if remote.is_some() => Delete::Conflict(refusal),
+            _ => decision::delete(known.first, self.demanded),
         };
         let refusal = match decided {
-            Delete::Achieved => return Judgement::Done(self, Done::Deleted),
+            Delete::Achieved => return self.achieved(Done::Deleted, known.first.confirmed),
             Delete::Write(base) => return Judgement::Write(self, Write::Delete(base)),
             Delete::Conflict(refusal) => refusal,
         };
-        match decision::after_delete(known.remote, rules.policies.delete) {
+        if self.inferred {
+            return self.conflict(Refusal::PreconditionFailed, false);
+        }
+        match decision::after_delete(remote, rules.policies.delete) {
             Resolution::Achieved => Judgement::Done(self, Done::Deleted),
             Resolution::Resubmit(base) => self.resubmit(base, refusal, known, rules),
             Resolution::Fail => self.conflict(refusal, false),
@@ -156,14 +184,17 @@ impl Task {
             _ => decision::rename(known.first, known.second, self.demanded),
         };
         match (decided, known.first.remote, known.second.remote) {
-            (Move::Achieved, _, Some(held)) => Judgement::Done(self, Done::Moved(held)),
+            (Move::Achieved, _, Some(held)) => {
+                self.achieved(Done::Moved(held), known.first.confirmed)
+            }
+            (Move::Write(_), ..) if overtaken(known.second, rules) => Judgement::Overtaken(self),
             (Move::DeleteSource(base), _, Some(held)) => {
                 Judgement::Write(self, Write::DeleteSource(base, held))
             }
             (Move::Write(base), Some(value), _) => Judgement::Write(self, Write::Move(base, value)),
             (Move::Conflict(refusal), source, _) => {
                 match decision::after_move(source, rules.policies.commit) {
-                    Resolution::Resubmit(base) => self.resubmit(base, refusal, known.first, rules),
+                    Resolution::Resubmit(base) => self.resubmit(base, refusal, known, rules),
                     _ => self.conflict(refusal, false),
                 }
             }
@@ -172,19 +203,28 @@ impl Task {
         }
     }
 
+    /// The goal is reached without a write; if nothing was confirmed of what had to go, an earlier
+    /// round has done it.
+    fn achieved(mut self, done: Done, confirmed: Option<Hash>) -> Judgement {
+        self.landed_before = confirmed.is_none();
+        Judgement::Done(self, done)
+    }
+
     /// Judges again, demanding `base`; the value read just now serves as the re-read one.
-    fn resubmit(mut self, base: Base, refusal: Refusal, known: Known, rules: Rules) -> Judgement {
+    fn resubmit(
+        mut self,
+        base: Base,
+        refusal: Refusal,
+        known: Knowledge,
+        rules: Rules,
+    ) -> Judgement {
         if self.resubmitted >= rules.conflict_retries {
             return self.conflict(refusal, true);
         }
         self.resubmitted += 1;
         self.refused = None;
         self.demanded = Some(base);
-        let knowledge = Knowledge {
-            first: known,
-            second: Known::default(),
-        };
-        self.judge(knowledge, rules)
+        self.judge(known, rules)
     }
 
     fn conflict(self, refusal: Refusal, retryable: bool) -> Judgement {
@@ -281,6 +321,12 @@ impl Task {
             Operation::Move { .. } => refusal == Refusal::PreconditionFailed,
         }
     }
+}
+
+/// The target of a move holds something that this instance itself put there. Rounds that start
+/// from their own last cursor never see that; it takes an earlier one that was cut short.
+fn overtaken(target: Known, rules: Rules) -> bool {
+    rules.profile == Profile::People && target.remote.is_some() && target.confirmed == target.remote
 }
 
 /// A delete that finds nothing has reached its goal (§19.4).

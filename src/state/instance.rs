@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::database::{self, Schema};
 use super::error::StateError;
+use super::journal::{self, Change, Tracking};
 use crate::model::{Contract, Contracts, FileUri, Hash};
 
 /// Name of the database inside the directory of an instance.
@@ -61,21 +62,6 @@ pub struct Pending {
     pub confirmed: Option<Hash>,
     /// The intent of an earlier write whose outcome is unknown; the inner `None` is "absent".
     pub intent: Option<Option<Hash>>,
-}
-
-/// One change of the synchronised state or the journal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Something is about to be written: `None` is absent.
-    Intend(FileUri, Option<Hash>),
-    /// The outcome is known; the intent is settled.
-    Settle(FileUri),
-    /// The remote holds this.
-    Confirm(FileUri, Hash),
-    /// The remote holds nothing.
-    Forget(FileUri),
-    /// The document is none of this instance's: it leaves the write set.
-    Disown(FileUri),
 }
 
 /// What becomes of the stored cursor at the end of a round.
@@ -150,14 +136,14 @@ impl Instance {
     /// # Errors
     ///
     /// When they cannot be written; none of them is then in effect.
-    pub fn save(&mut self, changes: &[Change]) -> Result<(), StateError> {
+    pub fn save(&mut self, changes: &[Change], tracking: Tracking) -> Result<(), StateError> {
         if changes.is_empty() {
             return Ok(());
         }
         self.write(|transaction| {
             changes
                 .iter()
-                .try_for_each(|change| apply(transaction, change))
+                .try_for_each(|change| journal::apply(transaction, change, tracking))
         })
     }
 
@@ -305,54 +291,6 @@ fn drop_everything(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )
 }
 
-fn apply(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<()> {
-    let run = |sql: &str, uri: &FileUri, hash: Option<String>| {
-        let mut statement = transaction.prepare_cached(sql)?;
-        match hash {
-            None => statement.execute([uri.as_str()]),
-            Some(hash) => statement.execute((uri.as_str(), hash)),
-        }
-        .map(drop)
-    };
-    match change {
-        Change::Intend(uri, hash) => {
-            remember(transaction, uri)?;
-            transaction
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO intents (file_uri, doc_hash) VALUES (?1, ?2)",
-                )?
-                .execute((uri.as_str(), hash.map(|hash| hash.to_string())))
-                .map(drop)
-        }
-        Change::Settle(uri) => run("DELETE FROM intents WHERE file_uri = ?1", uri, None),
-        Change::Confirm(uri, hash) => {
-            remember(transaction, uri)?;
-            run(
-                "INSERT INTO confirmed (file_uri, doc_hash) VALUES (?1, ?2)
-                 ON CONFLICT (file_uri) DO UPDATE SET doc_hash = excluded.doc_hash",
-                uri,
-                Some(hash.to_string()),
-            )
-        }
-        Change::Forget(uri) => {
-            remember(transaction, uri)?;
-            run("DELETE FROM confirmed WHERE file_uri = ?1", uri, None)
-        }
-        Change::Disown(uri) => run("DELETE FROM write_set WHERE file_uri = ?1", uri, None),
-    }
-}
-
-/// Enters a document into the write set with its value before the first change.
-fn remember(transaction: &Transaction<'_>, uri: &FileUri) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT OR IGNORE INTO write_set (file_uri, before)
-             VALUES (?1, (SELECT doc_hash FROM confirmed WHERE file_uri = ?1))",
-        )?
-        .execute([uri.as_str()])
-        .map(drop)
-}
-
 fn fact(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     connection
         .query_row("SELECT value FROM facts WHERE name = ?1", [name], |row| {
@@ -393,9 +331,10 @@ fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite
 mod tests {
     use std::fs;
 
-    use super::{Adoption, Change, CursorChange};
+    use super::{Adoption, CursorChange};
     use crate::model::{Contracts, FileUri, Hash};
-    use crate::state::{Instance, StateDirectory, StateError};
+    use crate::state::Tracking::{Tracked, Untracked};
+    use crate::state::{Change, Instance, StateDirectory, StateError};
 
     fn uri(name: &str) -> FileUri {
         FileUri::parse(&format!("t://{name}")).unwrap()
@@ -416,11 +355,14 @@ mod tests {
         let mut state = instance(&place);
         assert_eq!(state.adopt("one").unwrap(), Adoption::New);
         state
-            .save(&[
-                Change::Confirm(uri("a"), hash(1)),
-                Change::Intend(uri("b"), Some(hash(2))),
-                Change::Intend(uri("c"), None),
-            ])
+            .save(
+                &[
+                    Change::Confirm(uri("a"), hash(1)),
+                    Change::Intend(uri("b"), Some(hash(2))),
+                    Change::Intend(uri("c"), None),
+                ],
+                Tracked,
+            )
             .unwrap();
         state
             .finish(CursorChange::Keep, Some("2026-01-01T00:00:00Z"))
@@ -444,7 +386,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let mut state = instance(&place);
         state.adopt("one").unwrap();
-        state.save(&[Change::Confirm(uri("a"), hash(1))]).unwrap();
+        state
+            .save(&[Change::Confirm(uri("a"), hash(1))], Tracked)
+            .unwrap();
         state
             .finish(CursorChange::Store("c-1"), Some("2026-01-01T00:00:00Z"))
             .unwrap();
@@ -458,7 +402,9 @@ mod tests {
     fn a_stored_cursor_clears_the_write_set_and_a_kept_one_does_not() {
         let place = tempfile::tempdir().unwrap();
         let mut state = instance(&place);
-        state.save(&[Change::Confirm(uri("a"), hash(1))]).unwrap();
+        state
+            .save(&[Change::Confirm(uri("a"), hash(1))], Tracked)
+            .unwrap();
         state.finish(CursorChange::Keep, None).unwrap();
         assert_eq!(state.write_set().unwrap(), [uri("a")]);
         state.finish(CursorChange::Store("c-1"), None).unwrap();
@@ -472,10 +418,13 @@ mod tests {
         let mut state = instance(&place);
         assert!(state.sample(8).unwrap().is_empty());
         state
-            .save(&[
-                Change::Confirm(uri("a"), hash(1)),
-                Change::Confirm(uri("b"), hash(2)),
-            ])
+            .save(
+                &[
+                    Change::Confirm(uri("a"), hash(1)),
+                    Change::Confirm(uri("b"), hash(2)),
+                ],
+                Tracked,
+            )
             .unwrap();
         let drawn = state.sample(64).unwrap();
         assert!(!drawn.is_empty() && drawn.len() <= 2, "{drawn:?}");
@@ -521,11 +470,34 @@ mod tests {
     fn nothing_written_to_a_snapshot_lasts() {
         let place = tempfile::tempdir().unwrap();
         let mut state = instance(&place);
-        state.save(&[Change::Confirm(uri("a"), hash(1))]).unwrap();
+        state
+            .save(&[Change::Confirm(uri("a"), hash(1))], Tracked)
+            .unwrap();
         let mut copy = StateDirectory::at(place.path()).snapshot("a").unwrap();
         assert_eq!(copy.confirmed_count().unwrap(), 1);
-        copy.save(&[Change::Forget(uri("a"))]).unwrap();
+        copy.save(&[Change::Forget(uri("a"))], Tracked).unwrap();
         assert_eq!(copy.confirmed_count().unwrap(), 0);
         assert_eq!(state.confirmed_count().unwrap(), 1);
+    }
+
+    #[test]
+    fn only_what_changes_enters_the_write_set() {
+        let place = tempfile::tempdir().unwrap();
+        let mut state = instance(&place);
+        state
+            .save(&[Change::Confirm(uri("a"), hash(1))], Tracked)
+            .unwrap();
+        state.finish(CursorChange::Store("c-1"), None).unwrap();
+        let nothing_new = [Change::Confirm(uri("a"), hash(1)), Change::Forget(uri("b"))];
+        state.save(&nothing_new, Tracked).unwrap();
+        assert!(state.write_set().unwrap().is_empty());
+        state
+            .save(&[Change::Confirm(uri("a"), hash(2))], Untracked)
+            .unwrap();
+        assert!(state.write_set().unwrap().is_empty());
+        state
+            .save(&[Change::Confirm(uri("a"), hash(3))], Tracked)
+            .unwrap();
+        assert_eq!(state.write_set().unwrap(), [uri("a")]);
     }
 }

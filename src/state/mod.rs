@@ -8,7 +8,9 @@ mod database;
 mod directory;
 mod error;
 mod instance;
+mod journal;
 
 pub use directory::{Registration, StateDirectory};
 pub use error::StateError;
-pub use instance::{Adoption, Change, CursorChange, Instance, Pending};
+pub use instance::{Adoption, CursorChange, Instance, Pending};
+pub use journal::{Change, Tracking};

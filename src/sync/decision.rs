@@ -111,7 +111,12 @@ pub enum Move {
 /// Decides a move. `demanded` is about the source.
 pub fn rename(from: Known, to: Known, demanded: Option<Base>) -> Move {
     let Some(source) = from.remote else {
-        return match from.confirmed.or(to.confirmed) {
+        let base = match demanded {
+            Some(Base::Hash(hash)) => Some(hash),
+            Some(Base::Absent) => None,
+            None => from.confirmed.or(to.confirmed),
+        };
+        return match base {
             Some(base) if to.remote == Some(base) => Move::Achieved,
             _ => Move::Unreachable,
         };
@@ -342,6 +347,18 @@ mod tests {
                 known(None, None),
                 None,
                 Move::Write(a),
+            ),
+            (
+                known(Some(a), Some(b)),
+                known(None, Some(b)),
+                Some(Base::Hash(b)),
+                Move::DeleteSource(b),
+            ),
+            (
+                known(Some(a), None),
+                known(None, Some(b)),
+                Some(Base::Hash(b)),
+                Move::Achieved,
             ),
         ];
         for (from, to, demanded, expected) in rows {

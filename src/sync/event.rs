@@ -29,6 +29,15 @@ pub enum Event<'a> {
     PluginStderr(&'a str),
     /// The remote was read or written, and something about it should be known.
     Warning(&'a str),
+    /// A batch of heads was refused and read again one by one (connector contract §19.5).
+    BatchReadRejected {
+        /// Code of the refusal.
+        code: &'a str,
+        /// Documents in the batch.
+        entries: usize,
+        /// How many of them the remote does not let be read.
+        denied: usize,
+    },
     /// One document was delivered, or would be in a dry run.
     Landed(Landed<'a>),
     /// Something failed.

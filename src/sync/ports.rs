@@ -114,6 +114,13 @@ pub trait Remote: Send + Sync {
         uris: &[FileUri],
     ) -> impl Future<Output = Result<Vec<Option<Hash>>, WriteError>> + Send;
 
+    /// Returns whether there is no document below `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// When the remote cannot be read.
+    fn is_empty(&self, prefix: &str) -> impl Future<Output = Result<bool, WriteError>> + Send;
+
     /// Makes `tree` the content of `uri` under `base`.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ impl fmt::Display for Cause {
 #[derive(Debug, Default)]
 pub struct Unachieved {
     entries: HashMap<FileUri, Entry>,
+    suspensions: u64,
 }
 
 #[derive(Debug)]
@@ -35,8 +36,9 @@ struct Entry {
     cause: Cause,
     /// How many unachieved moves point to this document.
     pointing: u32,
-    /// The failure of the move, held back while a document may still redeem it.
-    suspended: Option<Failure>,
+    /// The failure of the move, held back while a document may still redeem it; with its place
+    /// in the order of occurrence.
+    suspended: Option<(u64, Failure)>,
 }
 
 /// Whether an operation may be sent.
@@ -101,7 +103,8 @@ impl Unachieved {
             subject,
         );
         if let Some(entry) = self.entries.get_mut(to) {
-            entry.suspended = Some(failure);
+            entry.suspended = Some((self.suspensions, failure));
+            self.suspensions += 1;
         }
     }
 
@@ -112,7 +115,7 @@ impl Unachieved {
 
     /// The target of a suspended move holds something else: returns the failure of the move.
     pub fn occupied(&mut self, to: &FileUri) -> Option<Failure> {
-        let failure = self.entries.get_mut(to)?.suspended.take()?;
+        let (_, failure) = self.entries.get_mut(to)?.suspended.take()?;
         Some(Failure {
             code: "DPE_ALREADY_EXISTS".into(),
             message: "the target of the move holds another document".into(),
@@ -127,23 +130,38 @@ impl Unachieved {
         }
     }
 
+    /// Forgets everything but the moves whose failure is held back, and returns these.
+    pub fn start_over(&mut self) -> Vec<Cause> {
+        self.entries.retain(|_, entry| entry.suspended.is_some());
+        self.entries
+            .values_mut()
+            .map(|entry| {
+                entry.pointing = 1;
+                entry.cause.clone()
+            })
+            .collect()
+    }
+
     /// Ends the round and returns the failures held back. With `aborted` all are retryable.
     pub fn finish(&mut self, aborted: bool) -> Vec<Failure> {
-        let mut failures: Vec<Failure> = self
+        let mut suspended: Vec<(u64, Failure)> = self
             .entries
             .values_mut()
             .filter_map(|entry| entry.suspended.take())
-            .map(|failure| {
+            .collect();
+        suspended.sort_unstable_by_key(|(place, _)| *place);
+        suspended
+            .into_iter()
+            .map(|(_, failure)| {
                 let retryable = failure.retryable || aborted;
                 failure.retryable(retryable)
             })
-            .collect();
-        failures.sort_by_cached_key(|failure| format!("{:?}", failure.subject));
-        failures
+            .collect()
     }
 
     fn suspended_mut(&mut self, to: &FileUri) -> Option<&mut Failure> {
-        self.entries.get_mut(to)?.suspended.as_mut()
+        let (_, failure) = self.entries.get_mut(to)?.suspended.as_mut()?;
+        Some(failure)
     }
 
     fn entry(&mut self, uri: &FileUri, cause: &Cause) -> &mut Entry {

@@ -42,6 +42,15 @@ impl Observer for Listing {
             Event::Landed(_) => {}
             Event::Failed(failure) => self.voice.warn(&failure_line(failure)),
             Event::Warning(text) => self.voice.warn(&format!("warning: {}", printable(text))),
+            Event::BatchReadRejected {
+                code,
+                entries,
+                denied,
+            } => self.voice.warn(&format!(
+                "warning: the remote refused to read {entries} documents at once ({}); {denied} of \
+                 them it does not let be read",
+                printable(code)
+            )),
             Event::PluginStderr(text) => self.voice.say(&printable(text)),
             Event::Skipped { uris, cause } => {
                 let names: Vec<&str> = uris.iter().map(|uri| uri.as_str()).collect();

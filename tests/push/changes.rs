@@ -96,9 +96,12 @@ fn a_named_file_is_pushed_even_when_ignored_and_the_folder_knows_of_it() {
     let named = place.dpe(&["push", "docs/a.md"]);
     assert_eq!(named.code, Some(0), "{named:?}");
     let (report, run) = place.push();
-    assert_eq!(report.counts.created, 2, "{run:?}");
-    assert_eq!(report.counts.unchanged, 1, "{run:?}");
-    assert_eq!(report.counts.failed, 0, "{run:?}");
+    assert_eq!(report.counts, counts(2, 0, 0, 0, 1), "{run:?}");
+    assert_eq!(
+        place.names(),
+        ["a.md", "data.json", "secret.md", "sub/b.txt"]
+    );
+    assert_eq!(place.pushed(), counts(0, 0, 0, 0, 4));
 }
 
 #[test]
@@ -156,4 +159,31 @@ fn many_documents_arrive_exactly() {
     place.remove("0/7.txt");
     place.write("1/1.txt", "Changed.\n");
     assert_eq!(place.pushed(), counts(0, 1, 0, 1, 1232));
+}
+
+#[test]
+fn renames_after_a_round_that_did_not_end_well_arrive_all_the_same() {
+    let place = three_documents();
+    place.pushed();
+    place.rename("a.md", "b.md");
+    place.write("bad.md", b"\xff");
+    assert_eq!(place.push().0.outcome, "partial");
+    place.remove("bad.md");
+    place.rename("b.md", "c.md");
+    place.pushed();
+    assert_eq!(place.remote(), place.fresh_remote());
+}
+
+#[test]
+fn a_copy_whose_original_goes_after_a_round_that_did_not_end_well() {
+    let place = three_documents();
+    place.pushed();
+    place.write("copy.md", "# One\n\nFirst.\n");
+    place.write("a.md", "Something else.\n");
+    place.write("bad.md", b"\xff");
+    assert_eq!(place.push().0.outcome, "partial");
+    place.remove("bad.md");
+    place.remove("a.md");
+    place.pushed();
+    assert_eq!(place.remote(), place.fresh_remote());
 }

@@ -91,3 +91,28 @@ fn edits_renames_and_deletes_killed_at_any_moment_are_completed_by_the_next() {
         assert_converges(&place, moment);
     }
 }
+
+#[test]
+fn a_folder_renamed_again_after_its_renaming_was_killed_arrives() {
+    let place = Place::new();
+    for number in 0..600 {
+        place.write(&format!("d/{number}.md"), format!("Text {number}.\n"));
+    }
+    place.pushed();
+    for moment in 0..MOMENTS {
+        let name = |moment| {
+            format!(
+                "d{}",
+                if moment == 0 {
+                    String::new()
+                } else {
+                    format!("{moment}")
+                }
+            )
+        };
+        place.rename(&name(moment * 2), &name(moment * 2 + 1));
+        kill_push_after(&place, Duration::from_millis(15 + u64::from(moment) * 15));
+        place.rename(&name(moment * 2 + 1), &name(moment * 2 + 2));
+        assert_converges(&place, moment);
+    }
+}

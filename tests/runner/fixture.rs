@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
 
 use dpe::json::Text;
 use dpe::model::{Contract, FileUri, Hash, Tree, TreeBuilder};
 use dpe::protocol::wire::capabilities::Limits;
-use dpe::runner::{Client, Instance, Round, Settings};
+use dpe::runner::{Client, Instance, Profile, Round, Settings};
 use dpe::server::{InProcess, OpenMode, Options, Service, Store};
-use dpe::state::{self, StateDirectory};
+use dpe::state::{self, StateDirectory, StateError};
 use dpe::sync::event::{Event, Observer};
 use dpe::sync::failure::{Failure, FailureSource, Level};
 use dpe::sync::ports::{Base, Batch, BatchEnd, PluginIdentity, Remote, ScanRequest, Source};
@@ -157,17 +159,24 @@ impl Place {
             directory,
             client,
             settings: Settings {
-                count_untouched: false,
+                profile: Profile::Contract,
                 ..Settings::default()
             },
             heard: Heard::default(),
         }
     }
 
+    /// Opens the state. Another test may just be starting a process, which holds every lock of
+    /// this one between fork and exec; that passes.
     pub(super) fn state(&self) -> state::Instance {
-        StateDirectory::at(self.directory.path().join("state"))
-            .open("i")
-            .unwrap()
+        let directory = StateDirectory::at(self.directory.path().join("state"));
+        for _ in 0..200 {
+            match directory.open("i") {
+                Err(StateError::Busy { .. }) => thread::sleep(Duration::from_millis(10)),
+                opened => return opened.unwrap(),
+            }
+        }
+        panic!("the state stays locked")
     }
 
     /// Runs one round of `source`.

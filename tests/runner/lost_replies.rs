@@ -32,6 +32,10 @@ impl Remote for Deaf<'_> {
         self.0.heads(uris).await
     }
 
+    async fn is_empty(&self, prefix: &str) -> Result<bool, WriteError> {
+        self.0.is_empty(prefix).await
+    }
+
     async fn commit(
         &self,
         uri: &FileUri,

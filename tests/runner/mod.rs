@@ -1,8 +1,10 @@
 //! Rounds over a real store and real state, with a source that says what a test wants said.
 
 mod conflicts;
+mod denied_reads;
 mod fixture;
 mod fixture_scenarios;
 mod lost_replies;
 mod moves;
 mod refresh;
+mod stale_moves;

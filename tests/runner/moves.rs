@@ -124,3 +124,13 @@ async fn a_move_that_was_done_before_is_achieved() {
     assert_eq!(summary(&report), "succeeded 0 0 0 0 1 0");
     place.holds(&[("b", "x")]).await;
 }
+
+#[tokio::test]
+async fn a_foreign_change_of_the_source_does_not_hide_that_the_target_has_it_already() {
+    let place = place_with(&[("a", "x")]).await;
+    place.somebody_writes("a", "new").await;
+    place.somebody_writes("b", "new").await;
+    let report = place.says(&[rename("a", "b")], "c-2", true).await;
+    assert_eq!(summary(&report), "succeeded 0 0 0 0 1 0");
+    place.holds(&[("b", "new")]).await;
+}

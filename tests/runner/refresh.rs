@@ -79,7 +79,10 @@ async fn what_somebody_else_wrote_meanwhile_is_reported_once_and_left_alone() {
     state.adopt("f").unwrap();
     let intended = super::fixture::tree("x").doc_hash;
     state
-        .save(&[dpe::state::Change::Intend(unsent, Some(intended))])
+        .save(
+            &[dpe::state::Change::Intend(unsent, Some(intended))],
+            dpe::state::Tracking::Tracked,
+        )
         .unwrap();
     drop(state);
     place.somebody_writes("a", "foreign").await;
@@ -91,4 +94,23 @@ async fn what_somebody_else_wrote_meanwhile_is_reported_once_and_left_alone() {
     place.holds(&[("a", "foreign"), ("b", "y")]).await;
     let report = place.says(&[document("b", "y")], "c-1", false).await;
     assert_eq!(summary(&report), "succeeded 0 0 1 0 0 0");
+}
+
+#[tokio::test]
+async fn a_settled_goal_leaves_no_intent_behind() {
+    let place = Place::new().await;
+    let mut state = place.state();
+    state.adopt("f").unwrap();
+    let gone = super::fixture::uri("a");
+    let intended = super::fixture::tree("x").doc_hash;
+    let intent = dpe::state::Change::Intend(gone.clone(), Some(intended));
+    state
+        .save(&[intent], dpe::state::Tracking::Tracked)
+        .unwrap();
+    drop(state);
+    let report = place
+        .says(&[super::fixture::delete("a")], "c-1", false)
+        .await;
+    assert_eq!(summary(&report), "succeeded 0 0 0 1 0 0");
+    assert_eq!(place.state().pending(&gone).unwrap().intent, None);
 }

@@ -1,0 +1,96 @@
+//! The journal of writes: intents, confirmed values, and what was touched (§19.3, §22).
+
+use rusqlite::Transaction;
+
+use crate::model::{FileUri, Hash};
+
+/// One change of the synchronised state or the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Something is about to be written: `None` is absent.
+    Intend(FileUri, Option<Hash>),
+    /// The outcome is known; the intent is settled.
+    Settle(FileUri),
+    /// The remote holds this.
+    Confirm(FileUri, Hash),
+    /// The remote holds nothing.
+    Forget(FileUri),
+    /// The document is none of this instance's: it leaves the write set.
+    Disown(FileUri),
+}
+
+/// Whether changes enter the write set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracking {
+    /// They do: the round is about the whole source, and a later one may find the documents gone.
+    Tracked,
+    /// They do not: somebody named these documents, whether or not an enumeration has them.
+    Untracked,
+}
+
+/// Applies one change.
+pub(super) fn apply(
+    transaction: &Transaction<'_>,
+    change: &Change,
+    tracking: Tracking,
+) -> rusqlite::Result<()> {
+    if tracking == Tracking::Tracked {
+        remember(transaction, change)?;
+    }
+    let run = |sql: &str, uri: &FileUri| {
+        let mut statement = transaction.prepare_cached(sql)?;
+        statement.execute([uri.as_str()]).map(drop)
+    };
+    match change {
+        Change::Intend(uri, hash) => transaction
+            .prepare_cached("INSERT OR REPLACE INTO intents (file_uri, doc_hash) VALUES (?1, ?2)")?
+            .execute((uri.as_str(), hash.map(|hash| hash.to_string())))
+            .map(drop),
+        Change::Settle(uri) => run("DELETE FROM intents WHERE file_uri = ?1", uri),
+        Change::Confirm(uri, hash) => transaction
+            .prepare_cached(
+                "INSERT INTO confirmed (file_uri, doc_hash) VALUES (?1, ?2)
+                 ON CONFLICT (file_uri) DO UPDATE SET doc_hash = excluded.doc_hash",
+            )?
+            .execute((uri.as_str(), hash.to_string()))
+            .map(drop),
+        Change::Forget(uri) => run("DELETE FROM confirmed WHERE file_uri = ?1", uri),
+        Change::Disown(uri) => run("DELETE FROM write_set WHERE file_uri = ?1", uri),
+    }
+}
+
+/// Enters a document into the write set, with its value before, if the change is one.
+fn remember(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<()> {
+    let (uri, hash, already) = match change {
+        Change::Intend(uri, hash) => (
+            uri,
+            hash.map(|hash| hash.to_string()),
+            "SELECT 1 FROM intents WHERE file_uri = ?1 AND doc_hash IS ?2",
+        ),
+        Change::Confirm(uri, hash) => (
+            uri,
+            Some(hash.to_string()),
+            "SELECT 1 FROM confirmed WHERE file_uri = ?1 AND doc_hash IS ?2",
+        ),
+        Change::Forget(uri) => (
+            uri,
+            None,
+            "SELECT 1 WHERE ?2 IS NULL AND NOT EXISTS
+             (SELECT 1 FROM confirmed WHERE file_uri = ?1)",
+        ),
+        Change::Settle(_) | Change::Disown(_) => return Ok(()),
+    };
+    if transaction
+        .prepare_cached(already)?
+        .exists((uri.as_str(), hash))?
+    {
+        return Ok(());
+    }
+    transaction
+        .prepare_cached(
+            "INSERT OR IGNORE INTO write_set (file_uri, before)
+             VALUES (?1, (SELECT doc_hash FROM confirmed WHERE file_uri = ?1))",
+        )?
+        .execute([uri.as_str()])
+        .map(drop)
+}
