@@ -32,7 +32,7 @@ pub(super) struct CommonArgs {
     #[arg(short, long, env = "DPE_QUIET", global = true, value_parser = switch())]
     pub(super) quiet: bool,
 
-    /// Say what happens to each document; give it twice for more
+    /// Say what happens to each document
     #[arg(short, long, env = "DPE_VERBOSE", action = clap::ArgAction::Count, global = true)]
     pub(super) verbose: u8,
 }

@@ -25,6 +25,8 @@ pub(super) enum Exit {
     Failed,
     /// Failed, and somebody has to change something first.
     Instance,
+    /// The program itself is at fault.
+    Internal,
     /// The command line is wrong.
     Usage,
     /// The result could not be written.
@@ -40,6 +42,7 @@ impl Exit {
             Self::Failed => 2,
             Self::Instance => 3,
             Self::Busy => 4,
+            Self::Internal => 70,
             Self::Usage => 64,
             Self::Unwritten => 74,
         }
@@ -70,6 +73,7 @@ impl Exit {
         match (failure.level, &*failure.code) {
             (Level::Instance, _) => Self::Instance,
             (_, "instance_busy") => Self::Busy,
+            (_, "runner_internal_error") => Self::Internal,
             (_, "source_failed") if !failure.retryable => Self::Instance,
             _ => Self::Failed,
         }

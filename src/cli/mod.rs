@@ -1,7 +1,7 @@
 //! The command line: one file per command, thin over `ops`.
 //!
 //! Flags are turned into values at the door; what a command does is in `ops`, what it says is in
-//! `ui`, and how it ends is in [`exit`].
+//! `ui`, and how it ends is in `exit`.
 
 mod connector;
 mod context;
@@ -46,6 +46,7 @@ Exit codes:
   3    failed; somebody has to change something first
   4    the same source is being pushed already
   64   the command line is wrong
+  70   the program has a defect
   74   the result could not be written
   130  ended by SIGINT (143: by SIGTERM)";
 

@@ -1,10 +1,12 @@
 //! The command `dpe mv`.
 
 use crate::error::Error;
+use crate::json::Writer;
 use crate::model::{FileUri, Hash};
 use crate::ops::{remote, rename};
 use crate::server::OpenMode;
 use crate::sync::ports::Refusal;
+use crate::ui::Voice;
 
 use super::context::CommonArgs;
 use super::document_uri::{base_hash, document_uri};
@@ -43,13 +45,15 @@ impl MvArgs {
         } = self;
         let remote = remote::open(&common.remote()?, OpenMode::MustExist).await?;
         let refusal = match rename::rename(&remote.client, &from, &to, base, dry_run).await? {
-            rename::Renamed::Moved(_) => {
+            rename::Renamed::Moved(doc_hash) => {
                 let verb = if dry_run { "would move" } else { "moved" };
                 voice.say(&format!("{verb} {from} -> {to}"));
+                answer(voice, "moved", &from, &to, Some(doc_hash))?;
                 return Ok(Exit::Success);
             }
             rename::Renamed::Refused(refusal) => refusal,
         };
+        answer(voice, "refused", &from, &to, None)?;
         voice.warn(&match refusal {
             Refusal::NotFound => format!("there is no document {from}"),
             Refusal::AlreadyExists => format!("there is a document {to} already"),
@@ -59,4 +63,28 @@ impl MvArgs {
         });
         Ok(Exit::Partial)
     }
+}
+
+/// Tells a program what became of the document.
+fn answer(
+    voice: Voice,
+    what: &str,
+    from: &FileUri,
+    to: &FileUri,
+    doc_hash: Option<Hash>,
+) -> Result<(), Error> {
+    if !voice.json {
+        return Ok(());
+    }
+    let mut json = Writer::new();
+    json.begin_object();
+    json.name("type").string(what);
+    json.name("from_uri").string(from.as_str());
+    json.name("to_uri").string(to.as_str());
+    if let Some(doc_hash) = doc_hash {
+        json.name("doc_hash").string(&doc_hash.to_string());
+    }
+    json.end_object();
+    voice.result(&json.into_string()).map_err(Error::Output)?;
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The command `dpe push`.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -32,6 +33,10 @@ pub(super) struct PushArgs {
     #[arg(short = 'n', long, env = "DPE_DRY_RUN", value_parser = switch())]
     dry_run: bool,
 
+    /// Take the prefix over from a folder that was pushed under it and is gone
+    #[arg(long, env = "DPE_ADOPT", value_parser = switch())]
+    adopt: bool,
+
     /// Allow a round to delete up to N documents, or N% of them [default: half, or 20]
     #[arg(long, env = "DPE_MAX_DELETE", value_name = "N|N%")]
     max_delete: Option<DeleteLimit>,
@@ -48,6 +53,7 @@ impl PushArgs {
             state_dir: common.state_dir()?,
             dry_run: self.dry_run,
             delete_limit: self.max_delete.unwrap_or(DeleteLimit::Usual),
+            adopt: self.adopt,
         };
         let listing: Arc<dyn Observer> = Arc::new(Listing::new(voice, self.dry_run));
         let pushed = push::push(&push, &listing).await?;
@@ -63,8 +69,9 @@ impl PushArgs {
 /// Tells how one push ended: the report for programs, the closing line for people.
 fn tell(voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
     let report = &pushed.report;
-    if voice.json {
-        voice.result(&report.to_json()).map_err(Error::Output)?;
+    // Unlike a listing, a report that nobody reads is lost (connector contract §28).
+    if voice.json && !voice.result(&report.to_json()).map_err(Error::Output)? {
+        return Err(Error::Output(io::ErrorKind::BrokenPipe.into()));
     }
     if let Some(error) = &pushed.error {
         voice.explain(error);
@@ -79,7 +86,26 @@ fn tell(voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
     };
     match report.outcome {
         Outcome::Succeeded => voice.say(&summary.to_string()),
-        Outcome::Partial | Outcome::Failed => voice.warn(&summary.to_string()),
+        Outcome::Failed => voice.warn(&summary.to_string()),
+        Outcome::Partial => {
+            voice.warn(way_out(report.incremental));
+            voice.warn(&summary.to_string());
+        }
     }
     Ok(())
+}
+
+/// What follows from documents that failed, and what to do about them.
+fn way_out(incremental: Option<bool>) -> &'static str {
+    match incremental {
+        Some(true) => {
+            "the failed documents are tried again with every push; mend them, or leave them out \
+             with .dpeignore"
+        }
+        _ => {
+            "until all documents of a push arrive, each push reads everything, and what was \
+             deleted or renamed in the source stays on the remote; mend the failed documents, or \
+             leave them out with .dpeignore"
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, IsTerminal};
 
 use crate::error::Error;
+use crate::json::Writer;
 use crate::model::{FileUri, Hash};
 use crate::ops::remote::RemoteClient;
 use crate::ops::remove::{Removed, remove};
@@ -60,8 +61,15 @@ impl RmArgs {
         let remote = remote::open(&common.remote()?, OpenMode::MustExist).await?;
         let uris = if self.recursive {
             let uris = self.below(&remote.client).await?;
-            if !self.dry_run && !self.yes && !confirmed(voice, uris.len()) {
-                return Ok(Exit::Usage);
+            if !self.dry_run && !self.yes {
+                match confirmed(voice, uris.len()) {
+                    Answer::Yes => {}
+                    Answer::No => return Ok(Exit::Partial),
+                    Answer::NobodyToAsk => return Ok(Exit::Usage),
+                }
+            }
+            if uris.is_empty() {
+                voice.say("there is nothing to delete");
             }
             uris
         } else {
@@ -100,33 +108,58 @@ impl RmArgs {
         } else {
             "deleted"
         };
-        match remove(client, uri, self.base, self.dry_run).await? {
+        let removed = remove(client, uri, self.base, self.dry_run).await?;
+        let (what, exit) = match removed {
+            Removed::Deleted => ("deleted", Exit::Success),
+            Removed::Absent => ("absent", Exit::Success),
+            Removed::Refused => ("refused", Exit::Partial),
+        };
+        if voice.json {
+            let line = as_json(what, uri);
+            voice.result(&line).map_err(Error::Output)?;
+        }
+        match removed {
             Removed::Deleted => voice.say(&format!("{verb} {uri}")),
             Removed::Absent => voice.say(&format!("{uri} is not there")),
-            Removed::Refused => {
-                voice.warn(&format!(
-                    "{uri} has other content than expected; read it again with `dpe show`"
-                ));
-                return Ok(Exit::Partial);
-            }
+            Removed::Refused => voice.warn(&format!(
+                "{uri} has other content than expected; read it again with `dpe show`"
+            )),
         }
-        Ok(Exit::Success)
+        Ok(exit)
     }
 }
 
-/// Asks on a terminal; elsewhere the answer is no.
-fn confirmed(voice: Voice, count: usize) -> bool {
+fn as_json(what: &str, uri: &FileUri) -> String {
+    let mut json = Writer::new();
+    json.begin_object();
+    json.name("type").string(what);
+    json.name("file_uri").string(uri.as_str());
+    json.end_object();
+    json.into_string()
+}
+
+/// What a person says to a question.
+enum Answer {
+    Yes,
+    No,
+    /// There is no terminal.
+    NobodyToAsk,
+}
+
+fn confirmed(voice: Voice, count: usize) -> Answer {
     if count == 0 {
-        return true;
+        return Answer::Yes;
     }
     if !io::stdin().is_terminal() {
         voice.warn(&format!(
             "{count} documents would be deleted; give --yes to delete them"
         ));
-        return false;
+        return Answer::NobodyToAsk;
     }
     voice.ask(&format!("Delete {count} documents? [y/N] "));
     let mut answer = String::new();
-    let read = io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
+    match io::stdin().lock().read_line(&mut answer) {
+        Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Answer::Yes,
+        _ => Answer::No,
+    }
 }

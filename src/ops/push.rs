@@ -3,17 +3,18 @@
 mod error;
 mod source;
 
+use std::any::Any;
 use std::ffi::OsString;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dpe_connector::initialize::{self, RemoteLimits};
+use dpe_connector::initialize;
+use futures_util::FutureExt;
 
 use crate::config::RemoteLocation;
-use crate::host::{
-    Bundled, ConnectorProcess, Deadlines, Launch, bundled, message_limit, plugin_environment,
-};
+use crate::host::{Bundled, ConnectorProcess, Deadlines, Launch, bundled, plugin_environment};
 use crate::model::Contract;
 use crate::runner::{DryRun, Instance, Round, Scope, Settings, Traffic};
 use crate::server::{OpenMode, StoreError};
@@ -32,6 +33,10 @@ pub use source::FolderSource;
 /// travels: many at a time cost nothing and save most of the waiting.
 const EMBEDDED_CONCURRENCY: usize = 64;
 
+/// Longest message of the connector. The content of the largest file it reads fits, with room for
+/// what the mapping adds.
+const MESSAGE_BYTES: u64 = 256 << 20;
+
 /// What to push where.
 #[derive(Clone, Debug)]
 pub struct Push {
@@ -47,6 +52,8 @@ pub struct Push {
     pub dry_run: bool,
     /// When deletes are too many.
     pub delete_limit: DeleteLimit,
+    /// Whether the prefix may be taken over from a folder that is gone.
+    pub adopt: bool,
 }
 
 /// How the push of one source ended.
@@ -69,32 +76,40 @@ pub struct Pushed {
 ///
 /// # Errors
 ///
-/// When there is nothing that could be pushed: no source of that name, or no connector.
+/// When there is nothing to push with: no connector, or a prefix that is no URI.
 pub async fn push(push: &Push, observer: &Arc<dyn Observer>) -> Result<Vec<Pushed>, PushError> {
-    let sources = source::resolve(&push.sources, push.prefix.as_deref())?;
     let connector = bundled("fs").ok_or(PushError::NoConnector)?;
-    let mode = if push.dry_run {
-        OpenMode::MustExist
-    } else {
-        OpenMode::Create
-    };
-    let remote = match remote::open(&push.remote, mode).await {
-        Ok(remote) => Some(remote),
-        Err(RemoteError::Store(StoreError::Missing { .. })) if push.dry_run => None,
-        Err(error) => return Err(error.into()),
-    };
-    let mut all = Vec::with_capacity(sources.len());
-    for source in &sources {
-        let one = OneSource {
-            push,
-            source,
-            connector: &connector,
-            remote: remote.as_ref(),
-            observer,
-        };
-        all.push(one.push().await);
+    let mut remote = None;
+    let mut all = Vec::new();
+    for source in source::resolve(&push.sources, push.prefix.as_deref())? {
+        all.push(match source {
+            Ok(source) => {
+                let one = OneSource {
+                    push,
+                    source: &source,
+                    connector: &connector,
+                    observer,
+                };
+                one.push(&mut remote).await
+            }
+            Err((name, error)) => refused(push, name, error),
+        });
     }
     Ok(all)
+}
+
+/// Returns how the push of a source ended that is not there to be pushed.
+fn refused(push: &Push, source: String, error: PushError) -> Pushed {
+    let remote_url = remote::remote_url(&push.remote);
+    let mut report = Report::begun(None, None, &remote_url, jiff::Timestamp::now());
+    report.failures.push(error.failure());
+    Pushed {
+        source,
+        report,
+        traffic: Traffic::default(),
+        elapsed: Duration::ZERO,
+        error: Some(error),
+    }
 }
 
 /// The push of one source, with all it needs.
@@ -102,14 +117,14 @@ struct OneSource<'a> {
     push: &'a Push,
     source: &'a FolderSource,
     connector: &'a Bundled,
-    remote: Option<&'a OpenRemote>,
     observer: &'a Arc<dyn Observer>,
 }
 
 impl OneSource<'_> {
-    async fn push(&self) -> Pushed {
+    /// Pushes the source; `remote` is opened by the first source that needs it.
+    async fn push(&self, remote: &mut Option<OpenRemote>) -> Pushed {
         let begun = Instant::now();
-        let before = self.traffic();
+        let before = traffic(remote.as_ref());
         self.observer.event(Event::Begun {
             source: &self.source.name,
             uri_prefix: &self.source.uri_prefix,
@@ -118,17 +133,18 @@ impl OneSource<'_> {
         });
         let instance = self.instance();
         let mut report = Report::begun(
-            &instance.id,
-            &instance.uri_prefix,
+            Some(&instance.id),
+            Some(&instance.uri_prefix),
             &instance.remote_url,
             jiff::Timestamp::now(),
         );
-        let error = match self.round(&instance).await {
+        // A defect in a round must not take the report of the others with it.
+        let round = AssertUnwindSafe(self.round(&instance, remote)).catch_unwind();
+        let ended = round.await.unwrap_or_else(|panic| Err(defect(&*panic)));
+        let error = match ended {
             Ok(ended) => {
                 report = ended;
-                (report.outcome == Outcome::Failed)
-                    .then(|| PushError::of_report(&report))
-                    .flatten()
+                PushError::of_report(&report)
             }
             Err(error) => {
                 report.failures.push(error.failure());
@@ -136,7 +152,7 @@ impl OneSource<'_> {
                 Some(error)
             }
         };
-        let after = self.traffic();
+        let after = traffic(remote.as_ref());
         Pushed {
             source: self.source.name.clone(),
             report,
@@ -149,7 +165,13 @@ impl OneSource<'_> {
         }
     }
 
-    async fn round(&self, instance: &Instance) -> Result<Report, PushError> {
+    /// Takes the lock of the source before anything of the remote is touched (connector contract
+    /// §24), then runs the round.
+    async fn round(
+        &self,
+        instance: &Instance,
+        remote: &mut Option<OpenRemote>,
+    ) -> Result<Report, PushError> {
         let registration = state::Registration {
             id: instance.id.clone(),
             remote_url: instance.remote_url.clone(),
@@ -158,15 +180,34 @@ impl OneSource<'_> {
         };
         let directory = StateDirectory::at(&self.push.state_dir);
         if self.push.dry_run {
-            directory.check_registration(&registration)?;
+            directory.check_registration(&registration, self.push.adopt)?;
             let mut state = directory.snapshot(&instance.id)?;
-            let remote = DryRun::over(self.remote.map(|remote| &remote.client));
-            return self.run(instance, &mut state, &remote).await;
+            let opened = self.open_for_reading(remote).await?;
+            let dry_run = DryRun::over(opened.map(|remote| &remote.client));
+            return self.run(instance, &mut state, &dry_run).await;
         }
         let mut state = directory.open(&instance.id)?;
-        directory.register(&registration)?;
-        let remote = self.remote.expect("only a dry run goes without a remote");
-        self.run(instance, &mut state, &remote.client).await
+        directory.register(&registration, self.push.adopt)?;
+        let opened = match remote {
+            Some(opened) => opened,
+            None => remote.insert(remote::open(&self.push.remote, OpenMode::Create).await?),
+        };
+        self.run(instance, &mut state, &opened.client).await
+    }
+
+    /// Opens the remote of a dry run; one that does not exist is left so, and is empty.
+    async fn open_for_reading<'r>(
+        &self,
+        remote: &'r mut Option<OpenRemote>,
+    ) -> Result<Option<&'r OpenRemote>, PushError> {
+        if remote.is_none() {
+            match remote::open(&self.push.remote, OpenMode::MustExist).await {
+                Ok(opened) => *remote = Some(opened),
+                Err(RemoteError::Store(StoreError::Missing { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(remote.as_ref())
     }
 
     /// Starts the connector, runs the round, and ends the connector.
@@ -209,9 +250,6 @@ impl OneSource<'_> {
     }
 
     async fn start(&self) -> Result<ConnectorProcess, PushError> {
-        let limits = self
-            .remote
-            .map(|remote| remote.client.capabilities().limits);
         let observer = Arc::clone(self.observer);
         let launch = Launch {
             program: std::env::current_exe().map_err(PushError::Executable)?,
@@ -220,23 +258,25 @@ impl OneSource<'_> {
             manifest: &self.connector.manifest,
             instance: initialize::Instance {
                 uri_prefix: self.source.uri_prefix.clone(),
-                config: self.source.config(),
+                config: self.source.config(&self.own_places()),
             },
-            remote_limits: limits.map(|limits| RemoteLimits {
-                max_payload_bytes: limits.max_payload_bytes,
-                page_max_bytes: limits.page_max_bytes,
-                blob_max_bytes: limits.blob_max_bytes,
-            }),
-            max_message_bytes: message_limit(
-                None,
-                limits.map_or(0, |limits| limits.max_payload_bytes),
-            ),
+            remote_limits: None,
+            max_message_bytes: MESSAGE_BYTES,
             deadlines: Deadlines::default(),
             on_stderr: Arc::new(move |line| observer.event(Event::PluginStderr(&line.line))),
         };
         ConnectorProcess::start(launch)
             .await
             .map_err(|failure| PushError::Round { failure })
+    }
+
+    /// What this program itself keeps, and so must not push: the store and the state.
+    fn own_places(&self) -> Vec<PathBuf> {
+        let RemoteLocation::Store(store) = &self.push.remote;
+        vec![
+            remote::resolved(store),
+            remote::resolved(&self.push.state_dir),
+        ]
     }
 
     fn instance(&self) -> Instance {
@@ -251,10 +291,20 @@ impl OneSource<'_> {
             remote_url,
         }
     }
+}
 
-    fn traffic(&self) -> Traffic {
-        self.remote
-            .map(|remote| remote.client.transport().traffic())
-            .unwrap_or_default()
-    }
+fn traffic(remote: Option<&OpenRemote>) -> Traffic {
+    remote
+        .map(|remote| remote.client.transport().traffic())
+        .unwrap_or_default()
+}
+
+/// Returns the error of a round that panicked.
+fn defect(panic: &(dyn Any + Send)) -> PushError {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "it did not say why".to_owned());
+    PushError::Defect { message }
 }

@@ -71,7 +71,7 @@ pub fn remote_url(location: &RemoteLocation) -> String {
 }
 
 /// Resolves links as far as the path exists.
-fn resolved(path: &Path) -> PathBuf {
+pub(super) fn resolved(path: &Path) -> PathBuf {
     if let Ok(path) = path.canonicalize() {
         return path;
     }

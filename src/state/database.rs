@@ -40,8 +40,7 @@ pub(super) fn snapshot(path: &Path, schema: &Schema) -> Result<Connection, State
     let broken = |source| StateError::database(path, source);
     let mut copy = Connection::open_in_memory().map_err(broken)?;
     if path.exists() {
-        let original =
-            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(broken)?;
+        let original = open_read_only(path).map_err(broken)?;
         original.busy_timeout(BUSY_TIMEOUT).map_err(broken)?;
         check(&original, path, schema)?;
         rusqlite::backup::Backup::new(&original, &mut copy)
@@ -50,6 +49,30 @@ pub(super) fn snapshot(path: &Path, schema: &Schema) -> Result<Connection, State
     }
     create(&mut copy, schema).map_err(broken)?;
     Ok(copy)
+}
+
+/// Opens a database without leaving anything beside it, not even the files that SQLite keeps for
+/// readers; where a writer is at work they are there anyway.
+fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    match path.to_str() {
+        Some(name) if !Path::new(&log).exists() => {
+            let uri = format!("{}?immutable=1", percent_encoded(name));
+            Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        _ => Connection::open_with_flags(path, flags),
+    }
+}
+
+/// Encodes what would end the path of a `file:` URI or be decoded in it.
+fn percent_encoded(path: &str) -> String {
+    let encoded = path
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    format!("file:{encoded}")
 }
 
 /// Refuses a file that is not ours or newer than we are, before anything is written to it.

@@ -48,12 +48,14 @@ impl StateDirectory {
     }
 
     /// Registers an instance, unless its prefix overlaps with that of another one on the same
-    /// remote. Registering again replaces the instance's own entry.
+    /// remote. Registering again replaces the instance's own entry. With `adopt` the entries of
+    /// overlapping instances whose origin is gone are dropped.
     ///
     /// # Errors
     ///
-    /// [`StateError::Overlap`], and whatever keeps the registry from being read or written.
-    pub fn register(&self, new: &Registration) -> Result<(), StateError> {
+    /// [`StateError::Overlap`] or [`StateError::OriginGone`], and whatever keeps the registry
+    /// from being read or written.
+    pub fn register(&self, new: &Registration, adopt: bool) -> Result<(), StateError> {
         create_directory(&self.path)?;
         let path = self.registry_path();
         let mut registry = database::open(&path, &REGISTRY)?;
@@ -61,7 +63,11 @@ impl StateDirectory {
         let transaction = registry
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(broken)?;
-        refuse_overlap(&transaction, new, &path)?;
+        for adopted in overlaps(&transaction, new, adopt, &path)? {
+            transaction
+                .execute("DELETE FROM instances WHERE id = ?1", [adopted])
+                .map_err(broken)?;
+        }
         transaction
             .execute(
                 "INSERT OR REPLACE INTO instances (id, remote_url, uri_prefix, origin)
@@ -77,10 +83,10 @@ impl StateDirectory {
     /// # Errors
     ///
     /// As [`Self::register`].
-    pub fn check_registration(&self, new: &Registration) -> Result<(), StateError> {
+    pub fn check_registration(&self, new: &Registration, adopt: bool) -> Result<(), StateError> {
         let path = self.registry_path();
         let registry = database::snapshot(&path, &REGISTRY)?;
-        refuse_overlap(&registry, new, &path)
+        overlaps(&registry, new, adopt, &path).map(drop)
     }
 
     /// Takes the lock of an instance and opens its state, creating it if it is new.
@@ -115,38 +121,67 @@ impl StateDirectory {
     }
 }
 
-fn refuse_overlap(
+/// Returns the ids of overlapping instances that may be dropped.
+fn overlaps(
     registry: &Connection,
     new: &Registration,
+    adopt: bool,
     path: &Path,
-) -> Result<(), StateError> {
-    let broken = |source| StateError::database(path, source);
-    let mut others = registry
-        .prepare("SELECT uri_prefix, origin FROM instances WHERE remote_url = ?1 AND id <> ?2")
-        .map_err(broken)?;
-    let others = others
-        .query_map((&new.remote_url, &new.id), |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+) -> Result<Vec<String>, StateError> {
+    let others = others(registry, new).map_err(|source| StateError::database(path, source))?;
+    let overlapping: Vec<&Registration> = others
+        .iter()
+        .filter(|other| {
+            other.uri_prefix.starts_with(&new.uri_prefix)
+                || new.uri_prefix.starts_with(&other.uri_prefix)
         })
-        .map_err(broken)?
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(broken)?;
-    let overlap = others.iter().find(|(prefix, _)| {
-        prefix.starts_with(&new.uri_prefix) || new.uri_prefix.starts_with(prefix.as_str())
-    });
-    let Some((existing, owner)) = overlap else {
-        return Ok(());
-    };
-    Err(StateError::Overlap {
-        wanted: new.uri_prefix.clone(),
-        existing: existing.clone(),
-        owner: owner.clone(),
-        suggestion: free_prefix(&new.uri_prefix, &others),
-    })
+        .collect();
+    for other in &overlapping {
+        let wanted = new.uri_prefix.clone();
+        let existing = other.uri_prefix.clone();
+        let owner = other.origin.clone();
+        match (Path::new(&owner).exists(), adopt) {
+            (false, true) => {}
+            (false, false) => {
+                return Err(StateError::OriginGone {
+                    wanted,
+                    existing,
+                    owner,
+                });
+            }
+            (true, _) => {
+                return Err(StateError::Overlap {
+                    suggestion: free_prefix(&wanted, &others),
+                    wanted,
+                    existing,
+                    owner,
+                });
+            }
+        }
+    }
+    Ok(overlapping.iter().map(|other| other.id.clone()).collect())
+}
+
+/// Returns the other instances on the same remote.
+fn others(registry: &Connection, new: &Registration) -> rusqlite::Result<Vec<Registration>> {
+    registry
+        .prepare(
+            "SELECT id, remote_url, uri_prefix, origin FROM instances
+             WHERE remote_url = ?1 AND id <> ?2",
+        )?
+        .query_map((&new.remote_url, &new.id), |row| {
+            Ok(Registration {
+                id: row.get(0)?,
+                remote_url: row.get(1)?,
+                uri_prefix: row.get(2)?,
+                origin: row.get(3)?,
+            })
+        })?
+        .collect()
 }
 
 /// Numbers the last segment of the prefix until no other prefix overlaps with it.
-fn free_prefix(wanted: &str, others: &[(String, String)]) -> String {
+fn free_prefix(wanted: &str, others: &[Registration]) -> String {
     let last = wanted.rsplit('/').find(|segment| !segment.is_empty());
     let name = match last {
         Some(name) if !name.ends_with(':') => name,
@@ -155,8 +190,9 @@ fn free_prefix(wanted: &str, others: &[(String, String)]) -> String {
     (2..=others.len() + 2)
         .map(|number| format!("dpe://{name}-{number}/"))
         .find(|candidate| {
-            others.iter().all(|(prefix, _)| {
-                !prefix.starts_with(candidate.as_str()) && !candidate.starts_with(prefix.as_str())
+            others.iter().all(|Registration { uri_prefix, .. }| {
+                !uri_prefix.starts_with(candidate.as_str())
+                    && !candidate.starts_with(uri_prefix.as_str())
             })
         })
         .unwrap_or_else(|| format!("{name}://"))
@@ -193,7 +229,8 @@ mod tests {
             id: id.into(),
             remote_url: "store:/r".into(),
             uri_prefix: prefix.into(),
-            origin: format!("/source/{id}"),
+            // Somewhere that exists.
+            origin: "/".into(),
         }
     }
 
@@ -202,20 +239,22 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = StateDirectory::at(place.path());
         directory
-            .register(&registration("a", "dpe://docs/"))
+            .register(&registration("a", "dpe://docs/"), false)
             .unwrap();
         for prefix in ["dpe://docs/", "dpe://docs/sub/", "dpe://"] {
-            let refused = directory.register(&registration("b", prefix)).unwrap_err();
+            let refused = directory
+                .register(&registration("b", prefix), false)
+                .unwrap_err();
             assert!(matches!(refused, StateError::Overlap { .. }), "{prefix}");
         }
         directory
-            .register(&registration("b", "dpe://docs-2/"))
+            .register(&registration("b", "dpe://docs-2/"), false)
             .unwrap();
         let elsewhere = Registration {
             remote_url: "store:/other".into(),
             ..registration("c", "dpe://docs/")
         };
-        directory.register(&elsewhere).unwrap();
+        directory.register(&elsewhere, false).unwrap();
     }
 
     #[test]
@@ -223,12 +262,12 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = StateDirectory::at(place.path());
         directory
-            .register(&registration("a", "dpe://docs/"))
+            .register(&registration("a", "dpe://docs/"), false)
             .unwrap();
         directory
-            .register(&registration("b", "dpe://docs-2/"))
+            .register(&registration("b", "dpe://docs-2/"), false)
             .unwrap();
-        let refused = directory.check_registration(&registration("c", "dpe://docs/"));
+        let refused = directory.check_registration(&registration("c", "dpe://docs/"), false);
         let Err(StateError::Overlap { suggestion, .. }) = refused else {
             panic!("{refused:?}");
         };
@@ -240,13 +279,13 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let directory = StateDirectory::at(place.path());
         directory
-            .register(&registration("a", "dpe://docs/"))
+            .register(&registration("a", "dpe://docs/"), false)
             .unwrap();
         directory
-            .register(&registration("a", "dpe://docs/new/"))
+            .register(&registration("a", "dpe://docs/new/"), false)
             .unwrap();
         directory
-            .register(&registration("b", "dpe://docs/old/"))
+            .register(&registration("b", "dpe://docs/old/"), false)
             .unwrap();
     }
 
@@ -267,8 +306,56 @@ mod tests {
         let directory = StateDirectory::at(place.path().join("nothing-yet"));
         directory.snapshot("a").unwrap();
         directory
-            .check_registration(&registration("a", "dpe://docs/"))
+            .check_registration(&registration("a", "dpe://docs/"), false)
             .unwrap();
         assert!(!place.path().join("nothing-yet").exists());
+    }
+
+    #[test]
+    fn the_prefix_of_a_folder_that_is_gone_may_be_adopted_and_only_then() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        let gone = Registration {
+            origin: "/no/such/folder".into(),
+            ..registration("a", "dpe://docs/")
+        };
+        directory.register(&gone, false).unwrap();
+        let new = registration("b", "dpe://docs/");
+        let refused = directory.register(&new, false).unwrap_err();
+        assert!(
+            matches!(refused, StateError::OriginGone { .. }),
+            "{refused:?}"
+        );
+        directory.register(&new, true).unwrap();
+        let refused = directory
+            .register(&registration("c", "dpe://docs/"), true)
+            .unwrap_err();
+        assert!(matches!(refused, StateError::Overlap { .. }), "{refused:?}");
+    }
+
+    #[test]
+    fn a_snapshot_of_what_is_there_leaves_no_trace_either() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        directory
+            .register(&registration("a", "dpe://docs/"), false)
+            .unwrap();
+        drop(directory.open("a").unwrap());
+        let listing = || {
+            let instance = place.path().join("instances/a");
+            let mut names: Vec<_> = [place.path(), &instance]
+                .into_iter()
+                .flat_map(|path| std::fs::read_dir(path).unwrap())
+                .map(|entry| entry.unwrap().path())
+                .collect();
+            names.sort();
+            names
+        };
+        let before = listing();
+        drop(directory.snapshot("a").unwrap());
+        directory
+            .check_registration(&registration("a", "dpe://docs/"), false)
+            .unwrap();
+        assert_eq!(listing(), before);
     }
 }

@@ -36,13 +36,35 @@ pub enum StateError {
         suggestion: String,
     },
 
+    /// The documents below the prefix belong to a source that does not exist any more.
+    #[error(
+        "{wanted} overlaps with {existing}, which was pushed from {owner}; that is not there now"
+    )]
+    #[diagnostic(
+        code(dpe::state::origin_gone),
+        help(
+            "if it was moved here or is gone for good, give --adopt to take its documents over; \
+             if it is only away, such as an unmounted disk, give this source a prefix of its own \
+             with --prefix"
+        )
+    )]
+    OriginGone {
+        /// The prefix that was asked for.
+        wanted: String,
+        /// The prefix in use.
+        existing: String,
+        /// Where it was pushed from.
+        owner: String,
+    },
+
     /// The files are there but are not what this program wrote.
     #[error("the state in {} is damaged", path.display())]
     #[diagnostic(
         code(dpe::state::damaged),
         help(
-            "it was left untouched. It is only a cache: move it away, and the next push compares \
-             everything with the remote again"
+            "it was left untouched. If you move it away, the next push compares everything with \
+             the remote again; documents deleted or renamed in the source since the last good push \
+             then stay on the remote until you remove them with `dpe rm`"
         )
     )]
     Damaged {

@@ -11,8 +11,6 @@ pub enum DeleteLimit {
     Count(u64),
     /// More than this share of the documents, in percent, are too many.
     Percent(u8),
-    /// Nothing is too many.
-    Off,
 }
 
 /// Deletes up to this number never trip the usual limit, however small the source.
@@ -27,7 +25,6 @@ impl DeleteLimit {
             Self::Percent(limit) => {
                 u128::from(deletes) * 100 > u128::from(known) * u128::from(limit)
             }
-            Self::Off => false,
         }
     }
 }

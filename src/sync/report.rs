@@ -50,19 +50,26 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Returns how many documents the round changed on the remote.
-    pub fn changed(&self) -> u64 {
-        self.created + self.updated + self.deleted + self.moved
+    /// Returns the counts with their names, in the order of the report.
+    pub fn named(&self) -> [(&'static str, u64); 6] {
+        [
+            ("created", self.created),
+            ("updated", self.updated),
+            ("unchanged", self.unchanged),
+            ("deleted", self.deleted),
+            ("moved", self.moved),
+            ("failed", self.failed),
+        ]
     }
 }
 
 /// The report of one round.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Id of the instance.
-    pub instance_id: String,
-    /// URI prefix of the instance.
-    pub uri_prefix: String,
+    /// Id of the instance, if it is known.
+    pub instance_id: Option<String>,
+    /// URI prefix of the instance, if it is known.
+    pub uri_prefix: Option<String>,
     /// URL of the remote, or the location of an embedded one.
     pub remote_url: String,
     /// The plugin, after it was initialised.
@@ -87,10 +94,15 @@ pub struct Report {
 
 impl Report {
     /// Returns the report of a round that has just begun; as it stands, it has failed.
-    pub fn begun(id: &str, uri_prefix: &str, remote_url: &str, now: Timestamp) -> Self {
+    pub fn begun(
+        id: Option<&str>,
+        uri_prefix: Option<&str>,
+        remote_url: &str,
+        now: Timestamp,
+    ) -> Self {
         Self {
-            instance_id: id.to_owned(),
-            uri_prefix: uri_prefix.to_owned(),
+            instance_id: id.map(str::to_owned),
+            uri_prefix: uri_prefix.map(str::to_owned),
             remote_url: remote_url.to_owned(),
             plugin: None,
             started_at: rfc3339(now),
@@ -115,8 +127,8 @@ impl Report {
         json.begin_object();
         json.name("report_version").integer(1);
         json.name("instance").begin_object();
-        json.name("id").string(&self.instance_id);
-        json.name("uri_prefix").string(&self.uri_prefix);
+        optional(&mut json, "id", self.instance_id.as_deref());
+        optional(&mut json, "uri_prefix", self.uri_prefix.as_deref());
         json.end_object();
         json.name("remote_url").string(&self.remote_url);
         self.write_plugin(&mut json);
@@ -154,23 +166,8 @@ impl Report {
     }
 
     fn write_counts(&self, json: &mut Writer) {
-        let Counts {
-            created,
-            updated,
-            unchanged,
-            deleted,
-            moved,
-            failed,
-        } = self.counts;
         json.name("counts").begin_object();
-        for (name, count) in [
-            ("created", created),
-            ("updated", updated),
-            ("unchanged", unchanged),
-            ("deleted", deleted),
-            ("moved", moved),
-            ("failed", failed),
-        ] {
+        for (name, count) in self.counts.named() {
             json.name(name).integer(count);
         }
         json.end_object();
@@ -231,8 +228,8 @@ mod tests {
 
     fn report() -> Report {
         Report {
-            instance_id: "wiki-eng".into(),
-            uri_prefix: "wiki://eng/".into(),
+            instance_id: Some("wiki-eng".into()),
+            uri_prefix: Some("wiki://eng/".into()),
             remote_url: "https://dpe.example.net/r/eng".into(),
             plugin: Some(PluginIdentity {
                 name: "wiki-connector".into(),

@@ -6,7 +6,8 @@ use crate::json::Writer;
 
 /// Returns an error with its causes, its code and what to do next.
 pub(super) fn to_text(error: &dyn Diagnostic, terminal: bool) -> String {
-    let plain = !terminal || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is = |name, value: &str| std::env::var_os(name).is_some_and(|given| given == value);
+    let plain = !is("NO_COLOR", "") && std::env::var_os("NO_COLOR").is_some() || is("TERM", "dumb");
     let theme = match (terminal, plain) {
         (true, false) => GraphicalTheme::unicode(),
         (true, true) => GraphicalTheme::unicode_nocolor(),

@@ -54,13 +54,6 @@ impl Voice {
         }
     }
 
-    /// Says one line to a person who wants to know more.
-    pub fn tell(self, line: &str) {
-        if self.verbose > 0 {
-            stderr_line(line);
-        }
-    }
-
     /// Says something that is not as it should be, quiet or not.
     pub fn warn(self, line: &str) {
         stderr_line(line);

@@ -10,7 +10,7 @@ use crate::ops::remote::RemoteError;
 use crate::server::StoreError;
 use crate::state::StateError;
 use crate::sync::failure::{Failure, FailureSource, Level};
-use crate::sync::report::Report;
+use crate::sync::report::{Outcome, Report};
 
 /// A push that did not come to its end.
 #[derive(Debug, Error, Diagnostic)]
@@ -83,6 +83,17 @@ pub enum PushError {
     )]
     Executable(#[source] std::io::Error),
 
+    /// The program itself is at fault.
+    #[error("the program has a defect: {message}")]
+    #[diagnostic(
+        code(dpe::push::defect),
+        help("please report it; what has landed is kept, and the next push goes on from there")
+    )]
+    Defect {
+        /// What the program said of it.
+        message: String,
+    },
+
     /// The remote cannot be opened.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -105,6 +116,9 @@ pub enum PushError {
 impl PushError {
     /// Returns the error of a round that failed, from its report.
     pub(super) fn of_report(report: &Report) -> Option<Self> {
+        if report.outcome != Outcome::Failed {
+            return None;
+        }
         let ending = report.failures.iter().rev();
         let mut ending = ending.filter(|failure| failure.level != Level::Item);
         ending
@@ -130,9 +144,10 @@ impl PushError {
                 (level, FailureSource::Remote, "remote_unavailable", passing)
             }
             Self::State(StateError::Busy { .. }) => (Level::Round, runner, "instance_busy", true),
-            Self::State(StateError::Overlap { .. }) => {
+            Self::State(StateError::Overlap { .. } | StateError::OriginGone { .. }) => {
                 (Level::Instance, runner, "definition_invalid", false)
             }
+            Self::Defect { .. } => (Level::Round, runner, "runner_internal_error", false),
             Self::State(error) => (Level::Round, runner, "state_unavailable", error.retryable()),
             _ => (Level::Instance, runner, "definition_invalid", false),
         };

@@ -32,19 +32,23 @@ pub struct FolderSource {
 ///
 /// # Errors
 ///
-/// When something that was named does not exist or is neither a folder nor a file, or the prefix
-/// is not a URI.
+/// When the prefix is not a URI. What does not exist, or is neither a folder nor a file, is told
+/// for itself.
 pub(super) fn resolve(
     named: &[PathBuf],
     prefix: Option<&str>,
-) -> Result<Vec<FolderSource>, PushError> {
+) -> Result<Vec<Result<FolderSource, Unresolved>>, PushError> {
     let prefix = prefix.map(normal_prefix).transpose()?;
     let mut sources = Vec::new();
     let mut files: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
     for path in named {
-        match kind(path)? {
-            Kind::Folder => sources.push(folder(path, prefix.as_deref())?),
-            Kind::File => {
+        let unresolved = |error| (path.display().to_string(), error);
+        match kind(path) {
+            Err(error) => sources.push(Err(unresolved(error))),
+            Ok(Kind::Folder) => {
+                sources.push(folder(path, prefix.as_deref()).map_err(unresolved));
+            }
+            Ok(Kind::File) => {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 files
                     .entry(folder.to_owned())
@@ -54,24 +58,37 @@ pub(super) fn resolve(
         }
     }
     for (parent, paths) in files {
-        let parent = if parent.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            &parent
-        };
-        let names: Vec<String> = paths
-            .iter()
-            .map(|path| file_name(path))
-            .collect::<Result<_, _>>()?;
-        let mut source = folder(parent, prefix.as_deref())?;
-        source.name = match paths.as_slice() {
+        let name = match paths.as_slice() {
             [one] => one.display().to_string(),
             many => format!("{} files of {}", many.len(), parent.display()),
         };
-        source.only = Some(names);
-        sources.push(source);
+        let source = some_files(&parent, &paths, &name, prefix.as_deref());
+        sources.push(source.map_err(|error| (name, error)));
     }
     Ok(sources)
+}
+
+/// What was named and why it cannot be pushed.
+pub(super) type Unresolved = (String, PushError);
+
+fn some_files(
+    parent: &Path,
+    paths: &[PathBuf],
+    name: &str,
+    prefix: Option<&str>,
+) -> Result<FolderSource, PushError> {
+    let here = Path::new(".");
+    let parent = if parent.as_os_str().is_empty() {
+        here
+    } else {
+        parent
+    };
+    let names = paths.iter().map(|path| file_name(path));
+    Ok(FolderSource {
+        name: name.to_owned(),
+        only: Some(names.collect::<Result<_, _>>()?),
+        ..folder(parent, prefix)?
+    })
 }
 
 enum Kind {
@@ -159,11 +176,18 @@ fn file_name(path: &Path) -> Result<String, PushError> {
 }
 
 impl FolderSource {
-    /// Returns the configuration of the connector.
-    pub fn config(&self) -> Box<RawValue> {
+    /// Returns the configuration of the connector. Of the folder, `left_out` is not enumerated.
+    pub fn config(&self, left_out: &[PathBuf]) -> Box<RawValue> {
         let mut json = Writer::new();
         json.begin_object();
         json.name("root").string(&self.root.to_string_lossy());
+        json.name("exclude").begin_array();
+        for path in left_out {
+            if let Some(glob) = self.glob_of(path) {
+                json.string(&glob);
+            }
+        }
+        json.end_array();
         if let Some(only) = &self.only {
             json.name("only").begin_array();
             for name in only {
@@ -175,23 +199,35 @@ impl FolderSource {
         RawValue::from_string(json.into_string()).expect("the writer writes JSON")
     }
 
+    /// Returns the glob that matches `path` alone, if it lies inside the folder.
+    fn glob_of(&self, path: &Path) -> Option<String> {
+        let inside = path.strip_prefix(&self.root).ok()?.to_str()?;
+        if inside.is_empty() {
+            return None;
+        }
+        let mut glob = String::from("/");
+        for character in inside.chars() {
+            if matches!(character, '\\' | '*' | '?' | '[' | ']' | '{' | '}' | ' ') {
+                glob.push('\\');
+            }
+            glob.push(character);
+        }
+        Some(glob)
+    }
+
     /// Returns the id of the instance: the same folder, prefix and remote are the same instance.
     pub fn instance_id(&self, remote_url: &str) -> String {
         let identity = digest(&[&self.root.to_string_lossy(), &self.uri_prefix, remote_url]);
         format!("push-{}", &identity[..32])
     }
 
-    /// Returns the content identity (connector contract §8.3). Files that were named are part of
-    /// the folder's identity, not another one.
+    /// Returns the content identity (connector contract §8.3). What is named or left out selects
+    /// documents and changes none, so it is no part of it.
     pub fn fingerprint(&self, remote_url: &str, plugin: &Manifest) -> String {
-        let whole = Self {
-            only: None,
-            ..self.clone()
-        };
         digest(&[
             remote_url,
             &self.uri_prefix,
-            whole.config().get(),
+            &self.root.to_string_lossy(),
             &plugin.name,
             &plugin.version,
         ])
@@ -215,7 +251,7 @@ fn digest(parts: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use super::{FolderSource, PushError, normal_prefix, prefix_of, resolve};
 
@@ -226,6 +262,24 @@ mod tests {
             fs::write(place.path().join(name), "x").unwrap();
         }
         place
+    }
+
+    fn one(named: &[PathBuf]) -> FolderSource {
+        let mut sources = resolve(named, None).unwrap();
+        assert_eq!(sources.len(), 1);
+        sources.remove(0).unwrap()
+    }
+
+    #[test]
+    fn own_places_inside_the_folder_are_left_out() {
+        let place = place();
+        let source = one(&[place.path().join("docs")]);
+        let root = source.root.clone();
+        let config = source.config(&[root.join("my store[1]"), root.clone(), "/elsewhere".into()]);
+        assert!(
+            config.get().contains(r#""exclude":["/my\\ store\\[1\\]"]"#),
+            "{config}"
+        );
     }
 
     #[test]
@@ -250,11 +304,8 @@ mod tests {
     fn named_files_of_one_folder_are_one_source_and_share_its_state() {
         let place = place();
         let docs = place.path().join("docs");
-        let whole = resolve(std::slice::from_ref(&docs), None)
-            .unwrap()
-            .remove(0);
-        let some = resolve(&[docs.join("a.md"), docs.join("b.md")], None).unwrap();
-        assert_eq!(some.len(), 1);
+        let whole = one(&[docs.clone()]);
+        let some = vec![one(&[docs.join("a.md"), docs.join("b.md")])];
         assert_eq!(
             some[0].only,
             Some(vec!["a.md".to_owned(), "b.md".to_owned()])
@@ -265,16 +316,14 @@ mod tests {
 
     #[test]
     fn what_does_not_exist_is_refused() {
-        let missing = resolve(&["/no/such/place".into()], None);
-        assert!(matches!(missing, Err(PushError::Source { .. })));
+        let missing = resolve(&["/no/such/place".into()], None).unwrap().remove(0);
+        assert!(matches!(missing, Err((_, PushError::Source { .. }))));
     }
 
     #[test]
     fn the_instance_depends_on_folder_prefix_and_remote() {
         let place = place();
-        let source = resolve(&[place.path().join("docs")], None)
-            .unwrap()
-            .remove(0);
+        let source = one(&[place.path().join("docs")]);
         let other = FolderSource {
             uri_prefix: "dpe://other/".into(),
             ..source.clone()
