@@ -92,7 +92,7 @@ fn write_list(body: &mut Writer, name: &str, items: &[impl ToString]) {
 }
 
 /// Reads an error reply: the code of the problem body, else that of the header, else nothing.
-pub(super) fn read(response: &Response, contract: Option<Contract>) -> Option<Coded> {
+pub(crate) fn read(response: &Response, contract: Option<Contract>) -> Option<Coded> {
     let text = problem_body(response);
     let body = text.as_ref().map(Text::root);
     let from_body = body.and_then(|body| non_empty(body, "code"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::model::{Contract, FileUri, Hash, Tree};
 use crate::protocol::wire::{capabilities, commit, delete, head, heads, list, move_, skeleton};
-use crate::protocol::{ErrorCode, ReplyError, Request, Response, RetryAfter, Wait};
+use crate::protocol::{ErrorCode, ReplyError, Request, Response, Wait, problem};
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Base, Committed, Refusal, Remote, Transport, WriteError};
 
@@ -26,12 +26,15 @@ pub struct Client<T> {
 /// Why a request did not do what it should, for a person at a command.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[error("{}", failure.message)]
-#[diagnostic(code(dpe::runner::remote))]
+#[diagnostic(code(dpe::runner::remote), help("{}", way_out(failure)))]
 pub struct ClientError {
     /// As it would be reported by a round.
     pub failure: Failure,
     /// The refusal, if it was the condition of a write that did not hold.
     pub refusal: Option<Refusal>,
+    /// What exactly the remote answered; reports keep to the status (connector contract §35).
+    #[source]
+    reply: Option<ReplyError>,
 }
 
 impl From<WriteError> for ClientError {
@@ -39,7 +42,30 @@ impl From<WriteError> for ClientError {
         Self {
             failure: error.failure,
             refusal: error.refusal,
+            reply: None,
         }
+    }
+}
+
+impl From<ReplyError> for ClientError {
+    fn from(reply: ReplyError) -> Self {
+        Self {
+            failure: classify(&reply),
+            refusal: None,
+            reply: Some(reply),
+        }
+    }
+}
+
+/// What a person can do about it.
+fn way_out(failure: &Failure) -> &'static str {
+    match &*failure.code {
+        "remote_unauthorized" => "give a credential that the remote knows",
+        "remote_incompatible" => "use a remote and a version of dpe that speak the same contract",
+        "remote_protocol_error" => "check that the location is that of a DPE remote",
+        "DPE_FORBIDDEN" => "ask whoever runs the remote for the right to this document",
+        _ if failure.retryable => "try again later",
+        _ => "the code says what has to change before this can succeed",
     }
 }
 
@@ -98,7 +124,7 @@ impl<T: Transport> Client<T> {
     pub async fn head(&self, uri: &FileUri) -> Result<Option<Hash>, ClientError> {
         let request = head::Request { uri: uri.as_str() };
         let reply = self.read(request.into_http(self.contract)).await?;
-        Ok(head::decode(&reply, self.contract).map_err(|error| read_failed(&error))?)
+        Ok(head::decode(&reply, self.contract)?)
     }
 
     /// Returns the document object and all page objects of one document.
@@ -109,7 +135,7 @@ impl<T: Transport> Client<T> {
     pub async fn skeleton(&self, uri: &FileUri) -> Result<Option<skeleton::Skeleton>, ClientError> {
         let request = skeleton::Request { uri };
         let reply = self.read(request.into_http(self.contract)).await?;
-        Ok(skeleton::decode(&reply, self.contract, uri).map_err(|error| read_failed(&error))?)
+        Ok(skeleton::decode(&reply, self.contract, uri)?)
     }
 
     /// Returns one page of the documents whose URI begins with `prefix`.
@@ -128,7 +154,7 @@ impl<T: Transport> Client<T> {
             limit: None,
         };
         let reply = self.read(request.into_http(self.contract)).await?;
-        Ok(list::decode(&reply, self.contract).map_err(|error| read_failed(&error))?)
+        Ok(list::decode(&reply, self.contract)?)
     }
 
     async fn read(&self, request: Request) -> Result<Response, WriteError> {
@@ -275,15 +301,16 @@ async fn exchange<T: Transport>(
     }
 }
 
-/// Returns how long to wait before the same request may succeed, if it may.
+/// Returns how long to wait before the same request may succeed, if it may: the body says so
+/// first, then the header (§14.1).
 fn delay(response: &Response) -> Option<Duration> {
-    let code = response.header(&crate::protocol::headers::DPE_ERROR_CODE)?;
-    if !ErrorCode::from_text(&code)?.retryable() {
+    if response.status < 400 {
         return None;
     }
-    let named = response
-        .header(&http::header::RETRY_AFTER)
-        .and_then(|value| RetryAfter::new(value).wait(jiff::Timestamp::now()));
+    let coded = problem::read(response, None).filter(|coded| coded.retryable)?;
+    let named = coded
+        .retry_after
+        .and_then(|value| value.wait(jiff::Timestamp::now()));
     match named {
         None => Some(DEFAULT_WAIT),
         Some(Wait::Seconds(seconds)) => {

@@ -206,14 +206,17 @@ fn moved_while_refreshing(to: &FileUri) -> Failure {
     .retryable(true)
 }
 
+/// The guard, for what is inferred: `unconfirmed` of the deletes are of documents that were
+/// written, but whose confirmation a crash took away, and so are known all the same.
 fn refuse_too_many<R: Remote>(
     deletes: u64,
+    unconfirmed: u64,
     limit: DeleteLimit,
     landing: &Landing<'_, R>,
 ) -> Result<(), Failure> {
-    let known = landing.state.confirmed_count().map_err(state_failure)?;
+    let confirmed = landing.state.confirmed_count().map_err(state_failure)?;
     let deletes = deletes + landing.counts.deleted;
-    let known = known + landing.counts.deleted;
+    let known = confirmed + unconfirmed + landing.counts.deleted;
     if limit.exceeded(deletes, known) {
         return Err(super::gate::too_many(deletes, known));
     }
@@ -227,9 +230,8 @@ async fn infer_deletes<R: Remote>(
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
     let heads = heads::read(landing.remote, &gone, landing.observer).await?;
-    let present = heads.iter().filter(|head| matches!(head, Ok(Some(_))));
-    refuse_too_many(present.count() as u64, limit, landing)?;
     let mut tasks = Vec::new();
+    let (mut deletes, mut unconfirmed) = (0, 0);
     for (uri, head) in gone.into_iter().zip(heads) {
         let remote = match head {
             Ok(remote) => remote,
@@ -240,6 +242,8 @@ async fn infer_deletes<R: Remote>(
             }
         };
         let Pending { confirmed, intent } = landing.state.pending(&uri).map_err(state_failure)?;
+        deletes += u64::from(remote.is_some());
+        unconfirmed += u64::from(remote.is_some() && confirmed.is_none());
         tasks.push(match (confirmed, remote) {
             (Some(_), _) => Task::new(Operation::Delete { uri }),
             (None, None) => Task::inferred(uri, Base::Absent),
@@ -249,5 +253,6 @@ async fn infer_deletes<R: Remote>(
             (None, Some(_)) => Task::inferred(uri, Base::Absent),
         });
     }
+    refuse_too_many(deletes, unconfirmed, limit, landing)?;
     landing.land_tasks(tasks).await
 }

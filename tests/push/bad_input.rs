@@ -180,6 +180,68 @@ fn without_a_home_the_places_may_be_given() {
     assert!(given.stderr.contains("2 created"), "{given:?}");
 }
 
+#[test]
+fn a_folder_that_was_moved_may_take_its_documents_along() {
+    let place = pushed_place();
+    let before = place.remote();
+    fs::create_dir(place.path().join("new")).unwrap();
+    fs::rename(place.docs(), place.path().join("new/docs")).unwrap();
+    let refused = place.dpe(&["push", "new/docs"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("--adopt"), "{refused:?}");
+    let adopted = place.dpe(&["push", "new/docs", "--adopt"]);
+    assert_eq!(adopted.code, Some(0), "{adopted:?}");
+    assert!(adopted.stderr.contains("2 unchanged"), "{adopted:?}");
+    assert_eq!(place.remote(), before);
+    assert_eq!(place.dpe(&["push", "new/docs"]).code, Some(0));
+}
+
+#[test]
+fn the_store_and_the_state_are_not_pushed_even_if_they_lie_in_the_folder() {
+    let place = pushed_place();
+    let arguments = [
+        "push",
+        "docs",
+        "--remote",
+        "docs/store",
+        "--state-dir",
+        "docs/state",
+    ];
+    for expected in ["2 created", "2 unchanged"] {
+        let run = place.dpe(&arguments);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        assert!(run.stderr.contains(expected), "{run:?}");
+    }
+    let listed = place.dpe(&["ls", "--remote", "docs/store"]);
+    assert_eq!(listed.stdout, "dpe://docs/a.md\ndpe://docs/b.json\n");
+}
+
+#[test]
+fn a_dry_run_leaves_every_file_as_it_is() {
+    let place = pushed_place();
+    place.write("a.md", "changed\n");
+    let all = || {
+        let mut files = std::collections::BTreeMap::new();
+        let mut folders = vec![place.path().join("home")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let bytes = fs::read(&path).unwrap();
+                    files.insert(path, bytes);
+                }
+            }
+        }
+        files
+    };
+    let before = all();
+    let (report, run) = place.push_with(&["-n"]);
+    assert_eq!(report.counts.updated, 1, "{run:?}");
+    assert!(all() == before, "a dry run wrote something");
+}
+
 /// Writes the version number where SQLite keeps it: four bytes at offset 60 of the file header.
 fn set_user_version(file: &std::path::Path, version: u32) {
     let mut bytes = fs::read(file).unwrap();

@@ -193,3 +193,30 @@ fn another_directory_may_be_started_from() {
     assert_eq!(run.code, Some(0), "{run:?}");
     assert_eq!(place.dpe(&["-C", "nowhere", "ls"]).code, Some(3));
 }
+
+#[test]
+fn a_report_whose_reader_went_away_is_74() {
+    let place = place();
+    let dpe = env!("CARGO_BIN_EXE_dpe");
+    let script = format!("{dpe} push --json docs 2>/dev/null | sleep 0; echo ${{PIPESTATUS[0]}}");
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["-c", &script])
+        .env("HOME", place.path().join("home"))
+        .current_dir(place.path());
+    assert_eq!(run(&mut bash).stdout, "74\n");
+}
+
+#[test]
+fn one_missing_source_does_not_keep_the_others_from_being_pushed() {
+    let place = place();
+    let run = place.dpe(&["push", "--json", "nowhere", "docs"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    let reports: Vec<super::place::Report> = run
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let outcomes: Vec<&str> = reports.iter().map(|report| &*report.outcome).collect();
+    assert_eq!(outcomes, ["failed", "succeeded"]);
+    assert_eq!(place.names(), ["a.md"]);
+}

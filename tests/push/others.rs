@@ -121,3 +121,34 @@ fn ls_takes_a_literal_prefix() {
     );
     assert_eq!(place.dpe(&["ls", "dpe://nothing"]).stdout, "");
 }
+
+#[test]
+fn rm_and_mv_answer_programs_with_objects() {
+    let place = pushed_place();
+    let hash = place.remote()["a.md"].clone();
+    let run = place.dpe(&["mv", "--json", "dpe://docs/a.md", "dpe://docs/c.md"]);
+    let expected = format!(
+        r#"{{"type":"moved","from_uri":"dpe://docs/a.md","to_uri":"dpe://docs/c.md","doc_hash":"{hash}"}}"#
+    );
+    assert_eq!(run.stdout.trim_end(), expected);
+    let run = place.dpe(&["rm", "--json", "dpe://docs/c.md", "dpe://docs/none.md"]);
+    assert_eq!(
+        run.stdout,
+        concat!(
+            r#"{"type":"deleted","file_uri":"dpe://docs/c.md"}"#,
+            "\n",
+            r#"{"type":"absent","file_uri":"dpe://docs/none.md"}"#,
+            "\n"
+        )
+    );
+}
+
+#[test]
+fn the_only_document_that_somebody_deleted_is_a_reset_and_one_of_two_is_not() {
+    let place = pushed_place();
+    place.dpe(&["rm", "dpe://docs/a.md"]);
+    place.dpe(&["mv", "dpe://docs/b.md", "dpe://docs/c.md"]);
+    let (report, run) = place.push();
+    assert_eq!(report.counts.created, 0, "{run:?}");
+    assert_eq!(place.names(), ["c.md"]);
+}
