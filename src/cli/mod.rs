@@ -42,7 +42,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0    all is well
   1    some documents failed, or the answer is no
-  2    failed; the same command may succeed later
+  2    failed; mostly worth another try later
   3    failed; somebody has to change something first
   4    the same source is being pushed already
   64   the command line is wrong

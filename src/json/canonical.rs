@@ -15,7 +15,7 @@ pub trait Sink {
     fn put(&mut self, bytes: &[u8]);
 
     /// Takes the canonical form of a float literal that, read again, would be an integer literal
-    /// beyond [`MAX_INTEGER`](super::MAX_INTEGER): `9007199254740992.0` becomes such digits.
+    /// beyond [`MAX_INTEGER`]: `9007199254740992.0` becomes such digits.
     fn put_wide_integer(&mut self, digits: &[u8]) {
         self.put(digits);
     }
@@ -87,7 +87,7 @@ pub fn write(value: Value<'_>, sink: &mut (impl Sink + ?Sized)) -> Result<(), Nu
 /// Writes a value in canonical form without the object members that are `null`, at any depth.
 ///
 /// # Errors
-/// Like [`write`].
+/// Like [`write()`].
 pub fn write_without_nulls(
     value: Value<'_>,
     sink: &mut (impl Sink + ?Sized),

@@ -1,6 +1,6 @@
 //! The embedded remote: a full DPE/1 remote over a SQLite store, in-process or over HTTP.
 //!
-//! One request climbs the ladders of http-binding §6–§10: [`service`] has the transport steps
+//! One request climbs the ladders of http-binding §6–§10: `service` has the transport steps
 //! T1–T5, `read` and `write` what follows for each operation, [`store`] what depends on documents.
 //! The room uses the protocol's routes and wire shapes and nothing of the client's reading of
 //! replies. Staging is not here yet; its paths are unknown.

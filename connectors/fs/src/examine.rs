@@ -128,7 +128,7 @@ impl Examiner {
         Outcome::Failed {
             code: ItemErrorCode::ContentInvalid,
             message: format!(
-                "the file has {} bytes, max_file_bytes is {}; raise it or exclude the file",
+                "the file has {} bytes, more than max_file_bytes ({}); leave it out with .dpeignore",
                 stat.size, self.max_file_bytes
             ),
             retryable: false,

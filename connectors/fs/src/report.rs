@@ -95,7 +95,7 @@ impl Report {
             .collect();
         let others: u64 = kinds.iter().skip(NAMED).map(|(_, count)| **count).sum();
         if others > 0 {
-            parts.push(format!("{others} others"));
+            parts.push(format!("{others} of other kinds"));
         }
         let (files, formats) = if total == 1 {
             ("file", "an unsupported format")

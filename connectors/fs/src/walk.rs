@@ -224,7 +224,7 @@ fn unreadable_rules(root: &Path, folder: &Path) -> Option<Trouble> {
     Some(Trouble {
         path: bytes(root, folder),
         is_folder: true,
-        message: format!("the rules in its {name} cannot be read"),
+        message: format!("the rules in {name} of this folder cannot be read, so that it is left alone"),
         retryable: true,
     })
 }
