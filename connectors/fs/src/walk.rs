@@ -224,7 +224,9 @@ fn unreadable_rules(root: &Path, folder: &Path) -> Option<Trouble> {
     Some(Trouble {
         path: bytes(root, folder),
         is_folder: true,
-        message: format!("the rules in {name} of this folder cannot be read, so that it is left alone"),
+        message: format!(
+            "the rules in {name} of this folder cannot be read, so that it is left alone"
+        ),
         retryable: true,
     })
 }
