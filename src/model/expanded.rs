@@ -89,16 +89,18 @@ fn page_hashes(items: Items<'_>, contract: Contract) -> Result<Vec<PageHashes>, 
     Ok(pages)
 }
 
-/// Returns the first violation of pages and their elements, in that order (hash contract §6.4,
-/// steps 2 and 3); `first` is the position of the first item in its document.
-pub(super) fn first_violation(items: Items<'_>, first: usize, form: BlobForm) -> Option<Violation> {
-    first_page_violation(items.clone(), first).or_else(|| {
-        let mut pages = items.enumerate();
-        pages.find_map(|(index, page)| check_elements(page, first + index, form).err())
-    })
+/// Judges pages and their elements, in that order (hash contract §6.4, steps 2 and 3); `first` is
+/// the position of the first item in its document.
+pub(super) fn check_pages(items: Items<'_>, first: usize, form: BlobForm) -> Result<(), Violation> {
+    if let Some(violation) = first_page_violation(items.clone(), first) {
+        return Err(violation);
+    }
+    let mut pages = items.enumerate();
+    pages.try_for_each(|(index, page)| check_elements(page, first + index, form))
 }
 
-fn first_page_violation(items: Items<'_>, first: usize) -> Option<Violation> {
+/// Returns the first violation of pages regardless of their elements (hash contract §6.4, step 2).
+pub(super) fn first_page_violation(items: Items<'_>, first: usize) -> Option<Violation> {
     let mut pages = items.enumerate();
     pages.find_map(|(index, page)| check_page(page, first + index).err())
 }
@@ -119,7 +121,7 @@ fn check_elements(page: Value<'_>, position: usize, form: BlobForm) -> Result<()
     Ok(())
 }
 
-fn page_pointer(page: usize) -> String {
+pub(super) fn page_pointer(page: usize) -> String {
     format!("/{PAGES}/{page}")
 }
 

@@ -10,16 +10,16 @@ use super::blob::BlobRef;
 use super::children;
 use super::contract::Contract;
 use super::depth;
-use super::document::Document;
+use super::document::{Document, PAGES};
 use super::element::{BlobForm, Element};
-use super::expanded::{element_pointer, first_violation};
+use super::expanded::{check_pages, element_pointer, first_page_violation, page_pointer};
 use super::fields;
 use super::hash::Hash;
-use super::page::{PAGE_START, Page, inline_elements};
+use super::page::{ELEMENTS, PAGE_START, Page, inline_elements};
 use super::preimage::Preimage;
 use super::violation::Violation;
-use crate::json::Value;
 use crate::json::canonical::{ReadableText, Sink};
+use crate::json::{Items, Value};
 
 /// One object ready for delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,17 +93,22 @@ impl TreeBuilder {
     pub fn add_pages(
         &mut self,
         pages: Value<'_>,
-        mut resolve: impl FnMut(Value<'_>) -> Result<Option<BlobRef>, Violation>,
+        resolve: impl FnMut(Value<'_>) -> Result<Option<BlobRef>, Violation>,
     ) -> Result<(), Violation> {
         let items = pages
             .items()
-            .ok_or_else(|| fields::wrong_type("pages", "an array"))?;
-        let violation = first_violation(items.clone(), self.page_list.len(), BlobForm::Source);
-        if let Some(violation) = violation {
-            return Err(violation);
-        }
-        for item in items {
-            self.add_page(item, &mut resolve)?;
+            .ok_or_else(|| fields::wrong_type(PAGES, "an array"))?;
+        let mut segment = Segment {
+            rest: items,
+            is_judged: false,
+            resolve,
+        };
+        while let Some(item) = segment.rest.clone().next() {
+            self.add_page(item, &mut segment).map_err(|violation| {
+                let rest = segment.rest.clone();
+                first_page_violation(rest, self.page_list.len()).unwrap_or(violation)
+            })?;
+            segment.rest.next();
         }
         Ok(())
     }
@@ -133,29 +138,40 @@ impl TreeBuilder {
         })
     }
 
-    fn add_page(
+    /// Judges and adds the page at hand, in the order of its preimages.
+    fn add_page<'t, R>(
         &mut self,
-        item: Value<'_>,
-        resolve: &mut impl FnMut(Value<'_>) -> Result<Option<BlobRef>, Violation>,
-    ) -> Result<(), Violation> {
-        let (page, list) = Page::read(item)?;
+        item: Value<'t>,
+        segment: &mut Segment<'t, R>,
+    ) -> Result<(), Violation>
+    where
+        R: FnMut(Value<'t>) -> Result<Option<BlobRef>, Violation>,
+    {
+        let position = self.page_list.len();
+        let under_page = |violation: Violation| violation.under(&page_pointer(position));
+        depth::check(item, Some(ELEMENTS))?;
+        let (page, list) = Page::read(item).map_err(under_page)?;
         let mut elements = Vec::new();
-        for (position, item) in inline_elements(list)?.enumerate() {
-            let element = Element::read(item, BlobForm::Source)?;
+        for item in inline_elements(list).map_err(under_page)? {
+            let pointer = || element_pointer(position, elements.len());
+            depth::check(item, None)?;
+            let element = Element::read(item, BlobForm::Source)
+                .map_err(|violation| violation.under(&pointer()))?;
             let blob = match element.blob() {
-                Some(source) => resolve(source).map_err(|violation| {
-                    let pointer = element_pointer(self.page_list.len(), position);
-                    violation.under(&format!("{pointer}/blob"))
-                })?,
+                Some(source) => segment.reference(source, position, elements.len())?,
                 None => None,
             };
-            elements.push(self.add_element(&element, blob)?);
+            let hash = self
+                .add_element(&element, blob)
+                .map_err(|violation| violation.under(&pointer()))?;
+            elements.push(hash);
         }
         let hash = self.take(|sink| {
             sink.put(PAGE_START);
             children::write_list(&elements, sink);
             page.write_rest(sink)
-        })?;
+        });
+        let hash = hash.map_err(under_page)?;
         self.page_list.push(hash);
         if self.seen.insert(hash) {
             self.pages.push(self.object(hash));
@@ -181,14 +197,11 @@ impl TreeBuilder {
     /// Makes an object the one at hand and returns its hash.
     fn take(
         &mut self,
-        write: impl Fn(&mut dyn Sink) -> Result<(), Violation>,
+        write: impl FnOnce(&mut ReadableText) -> Result<(), Violation>,
     ) -> Result<Hash, Violation> {
         self.text.clear();
         write(&mut self.text)?;
-        match self.text.canonical() {
-            Some(text) => self.preimage.put(text),
-            None => write(&mut self.preimage)?,
-        }
+        self.text.write_canonical(&mut self.preimage);
         Ok(self.preimage.finish())
     }
 
@@ -196,6 +209,39 @@ impl TreeBuilder {
     fn object(&self, hash: Hash) -> Object {
         let text = self.text.as_str().into();
         Object { hash, text }
+    }
+}
+
+/// The pages of a segment that are not added yet.
+struct Segment<'t, R> {
+    /// The page at hand and those behind it.
+    rest: Items<'t>,
+    /// True once the rest is known to be valid.
+    is_judged: bool,
+    resolve: R,
+}
+
+impl<'t, R> Segment<'t, R>
+where
+    R: FnMut(Value<'t>) -> Result<Option<BlobRef>, Violation>,
+{
+    /// Returns the reference of a byte source of the page at hand. Before the first one, all that
+    /// has not been seen is judged: byte sources come last in the order of the contract, and
+    /// nobody should fetch bytes for a document that is refused anyway.
+    fn reference(
+        &mut self,
+        source: Value<'t>,
+        page: usize,
+        element: usize,
+    ) -> Result<Option<BlobRef>, Violation> {
+        if !self.is_judged {
+            check_pages(self.rest.clone(), page, BlobForm::Source)?;
+            self.is_judged = true;
+        }
+        (self.resolve)(source).map_err(|violation| {
+            let pointer = element_pointer(page, element);
+            violation.under(&format!("{pointer}/blob"))
+        })
     }
 }
 
@@ -306,6 +352,32 @@ mod tests {
             r#"[{{"elements":[{{"category":"Image","blob":"{reference}"}}]}}]"#
         ));
         assert_eq!(violation.pointer, "/pages/0/elements/0/blob");
+    }
+
+    /// Hash contract §6.4: its example, and the same behind pages of which nothing is wrong.
+    #[test]
+    fn violations_of_later_pages_come_before_those_of_elements() {
+        let image = r#"{"elements":[{"category":"Image","blob":{"handle":"h"}}]}"#;
+        let bad_element = r#"{"elements":[{"category":"Nope"}]}"#;
+        let bad_numbers = r#"{"elements":[],"page_metadata":{"n":1e400}}"#;
+        for (pages, pointer) in [
+            (
+                vec![bad_element, r#"{"title":1,"elements":[]}"#],
+                "/pages/1/title",
+            ),
+            (vec![image, bad_element, "{}", bad_numbers], "/pages/2"),
+            (
+                vec![bad_element, image, bad_numbers],
+                "/pages/2/page_metadata/n",
+            ),
+            (vec![image, bad_element], "/pages/1/elements/0/category"),
+        ] {
+            let text = format!("[{}]", pages.join(","));
+            let text = Text::parse(text.as_bytes()).unwrap();
+            let no_bytes = |_: crate::json::Value<'_>| panic!("the segment is not valid");
+            let result = TreeBuilder::new(Contract::Dpe1).add_pages(text.root(), no_bytes);
+            assert_eq!(result.unwrap_err().pointer, pointer);
+        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ fn check_tally(tally: &BTreeMap<(&str, String), usize>) {
             assert!(count(kind.name, "DPE_VALIDATION") > 100, "{}", kind.name);
         }
     }
-    for kind in ["element", "expanded"] {
+    for kind in ["element", "expanded", "tree"] {
         assert!(count(kind, "DPE_CATEGORY_UNKNOWN") > 20, "{kind}");
     }
     for kind in ["page", "document", "hash"] {
@@ -323,19 +323,15 @@ const KINDS: &[Kind] = &[
 /// Delivers an expanded document through the builder, as if a connector had sent it.
 fn our_tree(text: &[u8], setting: Setting) -> Judgement {
     our_value(text, |value| {
+        let Some(pages) = value.member("pages").filter(|list| list.items().is_some()) else {
+            return expanded(value, setting.contract).map(|_| unreachable!("it has no pages"));
+        };
         // The expanded view judges the document first; the builder sees it last.
-        expanded(value, setting.contract)?;
-        let mut head = Writer::new();
-        head.begin_object();
-        for (name, member) in value.members().unwrap() {
-            if name != "pages" {
-                head.name(&name).raw(member.raw());
-            }
-        }
-        head.end_object();
-        let head = Text::parse_owned(head.into_bytes()).unwrap();
+        let head = own_members(value, None);
+        let outline = own_members(value, Some("[]"));
+        expanded(outline.root(), setting.contract)?;
         let mut builder = TreeBuilder::new(setting.contract);
-        builder.add_pages(value.member("pages").unwrap(), |_| Ok(None))?;
+        builder.add_pages(pages, |_| Ok(None))?;
         let tree = builder.finish(head.root())?;
         let elements: BTreeMap<Hash, &str> = tree
             .elements
@@ -368,6 +364,22 @@ fn our_tree(text: &[u8], setting: Setting) -> Judgement {
             .collect();
         Ok(format!("{} {listed:?}", tree.doc_hash))
     })
+}
+
+/// Returns a document with other `pages`, or none.
+fn own_members(document: Value<'_>, pages: Option<&str>) -> Text<'static> {
+    let mut text = Writer::new();
+    text.begin_object();
+    for (name, member) in document.members().unwrap() {
+        if name != "pages" {
+            text.name(&name).raw(member.raw());
+        }
+    }
+    if let Some(pages) = pages {
+        text.name("pages").raw(pages);
+    }
+    text.end_object();
+    Text::parse_owned(text.into_bytes()).unwrap()
 }
 
 /// Children that are right for the contract, and now and then one that is not.
