@@ -8,6 +8,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use bytes::{Buf, BufMut, BytesMut};
 use dpe_connector::rpc::{CancelParams, Outgoing};
 use serde::Serialize;
 use tokio::io::AsyncWriteExt;
@@ -49,8 +50,9 @@ pub(super) struct Connection {
     stdin: Option<ChildStdin>,
     stdout: LineReader<ChildStdout>,
     stderr: JoinHandle<()>,
-    /// Bytes of requests that the plugin has not taken yet.
-    unsent: Vec<u8>,
+    /// Bytes of requests that the plugin has not taken yet. A cursor of megabytes goes in pieces
+    /// of the size of a pipe.
+    unsent: BytesMut,
     limit: u64,
     grace: Duration,
     last_id: i64,
@@ -74,7 +76,7 @@ impl Connection {
             stdout: LineReader::new(child.stdout.take().ok_or_else(missing)?, limit),
             child,
             stderr,
-            unsent: Vec::new(),
+            unsent: BytesMut::new(),
             limit,
             grace,
             last_id: 0,
@@ -147,9 +149,9 @@ impl Connection {
     }
 
     fn queue<P: Serialize>(&mut self, message: &Outgoing<'_, P>) {
-        serde_json::to_writer(&mut self.unsent, message)
-            .expect("a Vec takes every write, and requests have string keys only");
-        self.unsent.push(b'\n');
+        serde_json::to_writer((&mut self.unsent).writer(), message)
+            .expect("memory takes every write, and requests have string keys only");
+        self.unsent.put_u8(b'\n');
     }
 
     /// Waits for the response to request `id`. Cancel safe: what was sent and read stays so.
@@ -178,7 +180,7 @@ impl Connection {
                 },
                 written = write_some(&mut self.stdin, &self.unsent), if !self.unsent.is_empty() => {
                     match written {
-                        Ok(length) => drop(self.unsent.drain(..length)),
+                        Ok(length) => self.unsent.advance(length),
                         // Whoever closed its stdin may still answer what it has read.
                         Err(_) => self.unsent.clear(),
                     }
