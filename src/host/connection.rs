@@ -3,7 +3,6 @@
 //! Writes, reads and the end of the process are watched together, since a plugin may answer
 //! before it has read everything, and may die at any point (connector contract §9, §15, §17).
 
-use std::collections::HashSet;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -56,7 +55,6 @@ pub(super) struct Connection {
     limit: u64,
     grace: Duration,
     last_id: i64,
-    abandoned: HashSet<i64>,
     exited: Option<(ExitStatus, Instant)>,
 }
 
@@ -80,7 +78,6 @@ impl Connection {
             limit,
             grace,
             last_id: 0,
-            abandoned: HashSet::new(),
             exited: None,
         })
     }
@@ -111,10 +108,7 @@ impl Connection {
         match timeout(self.grace, self.response(id)).await {
             Ok(Ok(_)) => Ok(Answer::AfterCancel),
             Ok(Err(broken)) => Err(broken),
-            Err(_) => {
-                self.abandoned.insert(id);
-                Err(Broken::Unresponsive)
-            }
+            Err(_) => Err(Broken::Unresponsive),
         }
     }
 
@@ -163,11 +157,7 @@ impl Connection {
                 // In this order: what was written before the exit still counts.
                 biased;
                 line = self.stdout.next() => match line {
-                    Ok(NextLine::Whole(line)) => {
-                        if let Some(outcome) = self.accept(line, id)? {
-                            return Ok(outcome);
-                        }
-                    }
+                    Ok(NextLine::Whole(line)) => return outcome_of(id, line),
                     Ok(NextLine::TooLong) => {
                         let why = format!("a line above max_message_bytes ({})", self.limit);
                         return Err(Broken::Violation(why));
@@ -190,19 +180,6 @@ impl Connection {
                 }
             }
         }
-    }
-
-    /// Returns the outcome if the line is the response that is waited for.
-    fn accept(&mut self, line: Vec<u8>, id: i64) -> Result<Option<Outcome>, Broken> {
-        let response = parse(line).map_err(Broken::Violation)?;
-        if response.id == id {
-            return Ok(Some(response.outcome));
-        }
-        if self.abandoned.contains(&response.id) {
-            return Ok(None);
-        }
-        let why = format!("a response to {}, which was not asked", response.id);
-        Err(Broken::Violation(why))
     }
 
     /// Decides what the end of stdout means.
@@ -236,6 +213,17 @@ impl Connection {
             self.stderr.abort();
         }
     }
+}
+
+/// Reads the response to request `id`, the only one that may come: whoever leaves a request open is
+/// ended.
+fn outcome_of(id: i64, line: Vec<u8>) -> Result<Outcome, Broken> {
+    let response = parse(line).map_err(Broken::Violation)?;
+    if response.id == id {
+        return Ok(response.outcome);
+    }
+    let why = format!("a response to {}, which was not asked", response.id);
+    Err(Broken::Violation(why))
 }
 
 async fn write_some(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {
