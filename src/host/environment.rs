@@ -4,9 +4,7 @@
 use std::env;
 use std::ffi::OsString;
 
-use dpe_connector::manifest::{
-    BASE_ENVIRONMENT, BASE_ENVIRONMENT_LOCALE, BASE_ENVIRONMENT_WINDOWS,
-};
+use dpe_connector::manifest::{BASE_ENVIRONMENT, BASE_ENVIRONMENT_LOCALE};
 
 /// Returns the complete environment of a plugin: the base variables this process has, and `given`
 /// (resolved secrets and `plugin.env`, whose names are never base names).
@@ -24,9 +22,7 @@ fn selected(
 }
 
 fn is_inherited(name: &str) -> bool {
-    BASE_ENVIRONMENT.contains(&name)
-        || name.starts_with(BASE_ENVIRONMENT_LOCALE)
-        || (cfg!(windows) && BASE_ENVIRONMENT_WINDOWS.contains(&name))
+    BASE_ENVIRONMENT.contains(&name) || name.starts_with(BASE_ENVIRONMENT_LOCALE)
 }
 
 #[cfg(test)]
