@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::cli::hash_object::HashObjectError;
 use crate::config::{LocationError, PlaceError};
+use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::PushError;
 use crate::ops::remote::RemoteError;
 use crate::ops::serve::ServeError;

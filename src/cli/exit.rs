@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::error::Error;
+use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::Pushed;
 use crate::ops::remote::RemoteError;
 use crate::ops::serve::ServeError;
@@ -89,7 +90,8 @@ impl Exit {
             Error::Show(_) => Self::Failed,
             Error::Push(error) => Self::of_failure(&error.failure()),
             Error::Serve(error) => Self::of_serve_error(error),
-            Error::HashObject(_) => Self::Failed,
+            Error::HashObject(HashObjectError::Read { .. }) => Self::Failed,
+            Error::HashObject(HashObjectError::Write(_)) => Self::Unwritten,
             Error::Directory { .. } => Self::Instance,
             Error::Runtime(_) => Self::Failed,
             Error::Output(_) => Self::Unwritten,

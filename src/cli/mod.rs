@@ -7,7 +7,7 @@ mod connector;
 mod context;
 mod document_uri;
 mod exit;
-pub mod hash_object;
+mod hash_object;
 mod ls;
 mod mv;
 mod push;
@@ -58,7 +58,7 @@ enum Command {
     Mv(mv::MvArgs),
     Rm(rm::RmArgs),
     Serve(serve::ServeArgs),
-    HashObject(hash_object::HashObject),
+    HashObject(hash_object::HashObjectArgs),
     Connector(connector::Connector),
 }
 
@@ -93,7 +93,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
     }
     match command {
         Command::Connector(connector) => Ok(connector.run()),
-        Command::HashObject(hash_object) => Ok(hash_object.run(&mut std::io::stdout().lock())?),
+        Command::HashObject(hash_object) => hash_object.run().map(ExitCode::from),
         Command::Push(push) => block_on(push.run(&common)),
         Command::Ls(ls) => block_on(ls.run(&common)),
         Command::Show(show) => block_on(show.run(&common)),

@@ -29,7 +29,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     // Transparent over the rooms that can end a command.
-    ("error", &["cli", "config", "ops", "runner"]),
+    ("error", &["config", "ops", "runner"]),
 ];
 
 /// Crates that have a home: only these rooms may name them.
