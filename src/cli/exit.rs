@@ -7,6 +7,7 @@ use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::Pushed;
 use crate::ops::remote::RemoteError;
 use crate::ops::serve::ServeError;
+use crate::ops::show::ShowError;
 use crate::server::StoreError;
 use crate::sync::failure::{Failure, Level};
 use crate::sync::report::{Outcome, Report};
@@ -87,7 +88,8 @@ impl Exit {
             Error::Remote(RemoteError::Store(error)) => Self::of_store_error(error),
             Error::Remote(RemoteError::Failed(failure)) => Self::of_failure(failure),
             Error::Client(error) => Self::of_failure(&error.failure),
-            Error::Show(_) => Self::Failed,
+            Error::Show(ShowError::Remote(error)) => Self::of_failure(&error.failure),
+            Error::Show(ShowError::Store(error)) => Self::of_store_error(error),
             Error::Push(error) => Self::of_failure(&error.failure()),
             Error::Serve(error) => Self::of_serve_error(error),
             Error::HashObject(HashObjectError::Read { .. }) => Self::Failed,
@@ -101,9 +103,10 @@ impl Exit {
 
 impl Exit {
     fn of_store_error(error: &StoreError) -> Self {
-        match error {
-            StoreError::InUse { .. } | StoreError::Io { .. } => Self::Failed,
-            _ => Self::Instance,
+        if error.may_pass() {
+            Self::Failed
+        } else {
+            Self::Instance
         }
     }
 

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::model::{FileUri, Hash};
 use crate::protocol::wire::skeleton::Skeleton;
 use crate::runner::ClientError;
+use crate::server::StoreError;
 
 use super::remote::OpenRemote;
 
@@ -29,15 +30,9 @@ pub enum ShowError {
     #[diagnostic(transparent)]
     Remote(#[from] ClientError),
     /// The store did not give the elements.
-    #[error("the elements of {uri} cannot be read from the store")]
-    #[diagnostic(code(dpe::ops::show), help("check that the store is readable"))]
-    Store {
-        /// The document.
-        uri: FileUri,
-        /// What the database said.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Returns the document, or `None` if there is none.
@@ -49,13 +44,7 @@ pub async fn show(remote: &OpenRemote, uri: &FileUri) -> Result<Option<Shown>, S
     let Some(skeleton) = remote.client.skeleton(uri).await? else {
         return Ok(None);
     };
-    let elements = remote
-        .store
-        .elements(uri)
-        .map_err(|source| ShowError::Store {
-            uri: uri.clone(),
-            source: source.into(),
-        })?;
+    let elements = remote.store.elements(uri)?;
     Ok(Some(Shown {
         skeleton,
         elements: elements.unwrap_or_default(),

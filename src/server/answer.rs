@@ -12,6 +12,9 @@ use crate::protocol::{ErrorCode, Missing, headers};
 /// Entries of a missing list in total (http-binding §22).
 const MISSING_BUDGET: usize = 1000;
 
+/// Seconds after which to ask again what a person has to mend first (http-binding §22).
+const LASTING_UNAVAILABILITY: u32 = 86400;
+
 /// A complete response.
 pub(super) type Answer = Response<Bytes>;
 
@@ -74,6 +77,8 @@ pub(super) struct Coded {
     status: u16,
     detail: Cow<'static, str>,
     missing: Option<Missing>,
+    /// Seconds; for the codes that may be retried.
+    retry_after: u32,
 }
 
 impl Refusal {
@@ -109,6 +114,7 @@ impl Refusal {
             status,
             detail: detail.into(),
             missing: None,
+            retry_after: 1,
         }))
     }
 
@@ -125,16 +131,28 @@ impl Refusal {
             status: code.status(),
             detail: "the document refers to content that is neither inline nor part of its current state".into(),
             missing: Some(missing),
+            retry_after: 1,
         }))
     }
 
-    /// Says that the store failed. The request had no effect; what is wrong with the store is
-    /// usually brief.
-    pub(super) fn unavailable() -> Self {
-        Self::coded(
-            ErrorCode::Unavailable,
-            "the store cannot be used at the moment",
-        )
+    /// Says that the store failed and the request had no effect; `lasting` if that remains so
+    /// until a person does something (http-binding §11.4).
+    pub(super) fn unavailable(lasting: bool) -> Self {
+        let code = ErrorCode::Unavailable;
+        let (detail, retry_after) = if lasting {
+            let detail = "the store is damaged or cannot take this request; see its log, or move \
+                          the store aside and push again";
+            (detail, LASTING_UNAVAILABILITY)
+        } else {
+            ("the store cannot be used at the moment", 1)
+        };
+        Self::Coded(Box::new(Coded {
+            code,
+            status: code.status(),
+            detail: detail.into(),
+            missing: None,
+            retry_after,
+        }))
     }
 
     /// Returns the response; one to HEAD has no body.
@@ -176,7 +194,7 @@ impl Coded {
         let code = HeaderValue::from_static(self.code.as_str());
         fields.insert(headers::DPE_ERROR_CODE, code);
         if self.code.retryable() {
-            fields.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            fields.insert(header::RETRY_AFTER, self.retry_after.into());
         }
         answer
     }

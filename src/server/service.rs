@@ -22,7 +22,7 @@ use crate::server::body;
 use crate::server::query_form::QueryForm;
 use crate::server::read;
 use crate::server::route::{Prefix, Route};
-use crate::server::store::Store;
+use crate::server::store::{self, Store};
 use crate::server::write;
 
 /// Work on bodies up to this many bytes is done where it arises; more would hold up other requests.
@@ -80,8 +80,8 @@ impl Service {
     /// Returns a service over `store`.
     pub fn new(store: Store, limits: Limits, options: Options) -> Self {
         let on_incident = Arc::clone(&options.on_incident);
-        store.report_failures_to(Arc::new(move |error| {
-            on_incident(&format!("the store failed to write: {error}"));
+        store.report_failures_to(Arc::new(move |why| {
+            on_incident(&format!("the store failed to write: {why}"));
         }));
         Self {
             inner: Arc::new(Inner {
@@ -187,7 +187,7 @@ impl Service {
         .await;
         result.map_err(|error| {
             (self.inner.on_incident)(&format!("the store failed to read: {error}"));
-            Refusal::unavailable()
+            Refusal::unavailable(store::is_damage(&error))
         })
     }
 }

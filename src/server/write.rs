@@ -268,8 +268,8 @@ fn invalid_envelope(invalid: InvalidEnvelope) -> Refusal {
     Refusal::invalid(invalid.to_string())
 }
 
-fn not_written(_: NotWritten) -> Refusal {
-    Refusal::unavailable()
+fn not_written(NotWritten { lasting }: NotWritten) -> Refusal {
+    Refusal::unavailable(lasting)
 }
 
 /// A refused write to the document resource: conditions answer 412 (http-binding §11.2).

@@ -47,6 +47,48 @@ fn a_failed_document_is_1() {
     assert_eq!(place.dpe(&["push", "docs"]).code, Some(1));
 }
 
+/// A place whose store was damaged by `sql` after a push, with a changed file.
+fn damaged(sql: &str) -> Place {
+    let place = place();
+    assert_eq!(place.dpe(&["push", "docs"]).code, Some(0));
+    let store = rusqlite::Connection::open(place.store().join("remote.db")).unwrap();
+    assert!(store.execute(sql, []).unwrap() > 0);
+    place.write("a.md", "# Two\n");
+    place
+}
+
+#[test]
+fn a_damaged_store_is_3_where_it_is_found_on_opening() {
+    let place = damaged("DELETE FROM setting");
+    for arguments in [
+        &["ls"][..],
+        &["show", "dpe://docs/a.md"],
+        &["push", "-n", "docs"],
+        &["push", "docs"],
+    ] {
+        let run = place.dpe(arguments);
+        assert_eq!((run.code, &*run.stdout), (Some(3), ""), "{run:?}");
+        let said: Vec<_> = run.stderr.split_whitespace().collect();
+        let said = said.join(" ");
+        assert!(said.contains("is damaged"), "{run:?}");
+        assert!(said.contains("the file was left untouched"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_damaged_document_is_2_and_no_crash() {
+    let place = damaged("UPDATE document SET file_uri = 'x', dpe1 = x'00'");
+    let run = place.dpe(&["ls"]);
+    assert_eq!((run.code, &*run.stdout), (Some(2), ""), "{run:?}");
+    assert!(run.stderr.contains("DPE_UNAVAILABLE"), "{run:?}");
+    assert!(!run.stderr.contains("panicked"), "{run:?}");
+    let place = damaged("UPDATE page SET text = '{'");
+    let run = place.dpe(&["push", "docs"]);
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("DPE_UNAVAILABLE"), "{run:?}");
+    assert!(!run.stderr.contains("panicked"), "{run:?}");
+}
+
 #[test]
 fn a_store_in_use_is_2() {
     let place = place();

@@ -8,6 +8,7 @@ mod commit;
 mod concurrency;
 mod content;
 mod contracts;
+mod damage;
 mod delete_and_move;
 mod ladder;
 mod property;

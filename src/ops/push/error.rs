@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use crate::model::InvalidUri;
 use crate::ops::remote::RemoteError;
-use crate::server::StoreError;
 use crate::state::StateError;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::report::{Outcome, Report};
@@ -135,7 +134,7 @@ impl PushError {
                 return failure.clone();
             }
             Self::Remote(RemoteError::Store(error)) => {
-                let passing = matches!(error, StoreError::InUse { .. } | StoreError::Io { .. });
+                let passing = error.may_pass();
                 let level = if passing {
                     Level::Round
                 } else {

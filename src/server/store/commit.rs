@@ -81,7 +81,7 @@ impl Commit {
             Ok(elements) => elements,
             Err(missing) => return Ok(Err(Refused::Missing(missing))),
         };
-        Switch::new(connection, self, kept, old_pages, elements)
+        Switch::new(connection, self, kept, old_pages, elements)?
             .run(current.as_ref())
             .map(Ok)
     }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::model::{Contract, Contracts, FileUri, Hash};
+use crate::server::store::damage::damaged;
 use crate::server::store::spelling::{self, Digests, ELEMENTS};
 
 /// Row of a document.
@@ -113,10 +114,14 @@ pub(super) fn page_elements(connection: &Connection, page: i64) -> rusqlite::Res
     let text: String = connection
         .prepare_cached("SELECT text FROM page WHERE id = ?1")?
         .query_row([page], |row| row.get(0))?;
-    Ok(spelling::children(&text, ELEMENTS))
+    spelling::children(&text, ELEMENTS)
 }
 
-/// Reads a count, which is never negative.
+/// Reads a count. It may be told in JSON, so it is no greater than 2^53 - 1 (hash contract §4.3).
 pub(super) fn count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(index).map(i64::unsigned_abs)
+    let count = u64::try_from(row.get::<_, i64>(index)?).map_err(damaged)?;
+    if count >= 1 << 53 {
+        return Err(damaged(format!("nothing occurs {count} times")));
+    }
+    Ok(count)
 }

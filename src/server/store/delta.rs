@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use crate::protocol::wire::commit;
+use crate::server::store::damage::damaged;
 
 /// By how much every element occurs more often (or less, if negative) than before.
 #[derive(Debug, Default)]
@@ -22,7 +23,9 @@ impl Change {
     }
 
     /// Returns the delta of a document that has `total` elements now, with repetitions.
-    pub(super) fn delta(&self, total: u64) -> commit::Delta {
+    ///
+    /// Fails if that cannot be, because the stored counts are wrong.
+    pub(super) fn delta(&self, total: u64) -> rusqlite::Result<commit::Delta> {
         let mut delta = commit::Delta::default();
         for &difference in self.by_element.values() {
             if difference > 0 {
@@ -31,7 +34,8 @@ impl Change {
                 delta.removed += difference.unsigned_abs();
             }
         }
-        delta.retained = total - delta.added;
-        delta
+        let retained = total.checked_sub(delta.added);
+        delta.retained = retained.ok_or_else(|| damaged("the counts of elements are wrong"))?;
+        Ok(delta)
     }
 }

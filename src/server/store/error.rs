@@ -1,9 +1,11 @@
 //! Why a store cannot be opened or used.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
+
+use crate::server::store::damage::is_damage;
 
 /// A store that cannot be opened.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -70,13 +72,23 @@ pub enum StoreError {
         /// Cause.
         source: io::Error,
     },
-    /// The database refuses to open.
-    #[error("cannot open the database {}", path.display())]
+    /// The database is one of ours, but not what was written.
+    #[error("the store in {} is damaged", path.display())]
+    #[diagnostic(
+        code(dpe::server::store_damaged),
+        help("the file was left untouched; move the store aside and push again")
+    )]
+    Damaged {
+        /// Database file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rusqlite::Error,
+    },
+    /// The database cannot be used just now.
+    #[error("cannot use the database {}", path.display())]
     #[diagnostic(
         code(dpe::server::store_database),
-        help(
-            "check permissions and free space; if the file is damaged, move the store aside and push again"
-        )
+        help("check permissions and free space, and whether another program has the file open")
     )]
     Database {
         /// Database file.
@@ -84,6 +96,26 @@ pub enum StoreError {
         /// Cause.
         source: rusqlite::Error,
     },
+}
+
+impl StoreError {
+    /// Returns whether the same call may succeed later without anybody changing the store.
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::InUse { .. } | Self::Io { .. } | Self::Database { .. }
+        )
+    }
+
+    /// Tells damage, which needs a person, from trouble that may pass.
+    pub(super) fn database(path: &Path, source: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        if is_damage(&source) {
+            Self::Damaged { path, source }
+        } else {
+            Self::Database { path, source }
+        }
+    }
 }
 
 fn by(pid: Option<u32>) -> String {

@@ -7,6 +7,7 @@ mod availability;
 mod commit;
 mod connection;
 mod current;
+mod damage;
 mod delta;
 mod error;
 mod lock;
@@ -35,6 +36,7 @@ use crate::server::store::reader::Readers;
 use crate::server::store::writer::Writer;
 
 pub(crate) use commit::{Commit, Condition, InlineElement, InlinePage, NewDocument};
+pub(crate) use damage::is_damage;
 pub use error::StoreError;
 pub(crate) use query::{Listing, Skeleton};
 pub(crate) use remove::{Delete, Move};
@@ -59,7 +61,7 @@ pub(crate) enum Refused {
     Missing(Missing),
 }
 
-type Report = Arc<dyn Fn(&rusqlite::Error) + Send + Sync>;
+type Report = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// An open store. Clones share it; it is closed when the last one is gone.
 #[derive(Clone, Debug)]
@@ -103,10 +105,7 @@ impl Store {
         schema::check_file(dir)?;
         let path = dir.join(schema::FILE);
         let connection = open_database(dir, &path)?;
-        let database = |source| StoreError::Database {
-            path: path.clone(),
-            source,
-        };
+        let database = |source| StoreError::database(&path, source);
         spelling::complete(&connection, contracts).map_err(database)?;
         let cursor_key = query::cursor_key(&connection).map_err(database)?;
         let on_failure = Arc::<Mutex<Option<Report>>>::default();
@@ -140,15 +139,13 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// When the database cannot be read.
-    pub fn elements(
-        &self,
-        uri: &FileUri,
-    ) -> Result<Option<HashMap<Hash, Box<str>>>, rusqlite::Error> {
+    /// [`StoreError::Damaged`] or [`StoreError::Database`] when they cannot be read.
+    pub fn elements(&self, uri: &FileUri) -> Result<Option<HashMap<Hash, Box<str>>>, StoreError> {
         self.read(|connection| query::elements(connection, uri))
+            .map_err(|source| StoreError::database(self.shared.readers.path(), source))
     }
 
-    /// Sets who is told about failures of the database.
+    /// Sets who is told why something could not be written.
     pub(crate) fn report_failures_to(&self, report: Report) {
         if let Ok(mut slot) = self.shared.on_failure.lock() {
             *slot = Some(report);
@@ -252,10 +249,7 @@ fn make_directory(dir: &Path, mode: OpenMode) -> Result<(), StoreError> {
 /// Opens the connection that writes. A database that turns out to be none of ours is not even
 /// checkpointed.
 fn open_database(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
-    let database = |source| StoreError::Database {
-        path: path.to_owned(),
-        source,
-    };
+    let database = |source| StoreError::database(path, source);
     let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connection::open(path, access).map_err(database)?;
     let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
@@ -273,11 +267,11 @@ fn start_writer(
     connection: Connection,
     on_failure: Arc<Mutex<Option<Report>>>,
 ) -> io::Result<Writer> {
-    let report = move |error: &rusqlite::Error| {
+    let report = move |why: &str| {
         if let Ok(slot) = on_failure.lock()
             && let Some(report) = slot.as_ref()
         {
-            report(error);
+            report(why);
         }
     };
     Writer::start(connection, Box::new(report))

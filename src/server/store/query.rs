@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::model::{Contract, FileUri, Hash};
 use crate::server::store::current::Document;
+use crate::server::store::damage::damaged;
 use crate::server::store::spelling::{self, Digests, ELEMENTS, PAGES};
 
 /// A skeleton under the contract it was asked for.
@@ -63,13 +64,16 @@ pub(super) fn skeleton(
     let stored: String = connection
         .prepare_cached("SELECT text FROM document WHERE id = ?1")?
         .query_row([document.id], |row| row.get(0))?;
-    let order = spelling::children(&stored, PAGES);
+    let order = spelling::children(&stored, PAGES)?;
     let pages = page_texts(connection, document.id, contract)?;
+    if !order.iter().all(|page| pages.contains_key(page)) {
+        return Err(damaged("a document refers to a missing page"));
+    }
     let document = match contract {
         Contract::Dpe1 => stored,
         other => {
             let children = spelling::resolve(connection, "page", document.id, &order)?;
-            spelling::respell(&stored, PAGES, &children, other)
+            spelling::respell(&stored, PAGES, &children, other)?
         }
     };
     Ok(Some(Skeleton {
@@ -93,11 +97,11 @@ fn page_texts(
         if contract == Contract::Dpe1 {
             return Ok((dpe1, text));
         }
-        let children = spelling::children(&text, ELEMENTS);
+        let children = spelling::children(&text, ELEMENTS)?;
         let children = spelling::resolve(connection, "element", document, &children)?;
         Ok((
             dpe1,
-            spelling::respell(&text, ELEMENTS, &children, contract),
+            spelling::respell(&text, ELEMENTS, &children, contract)?,
         ))
     })
     .collect()
@@ -131,7 +135,7 @@ pub(super) fn list(
             break;
         }
         if let Some(hash) = Digests::from_row(row)?.hash(listing.contract) {
-            let uri = FileUri::parse(uri).expect("stored URIs are normalised");
+            let uri = FileUri::parse(uri).map_err(damaged)?;
             documents.push((uri, hash));
         }
     }
@@ -157,6 +161,7 @@ pub(super) fn elements(
 /// Returns the store's own key, with which it recognises its cursors.
 pub(super) fn cursor_key(connection: &Connection) -> rusqlite::Result<[u8; 16]> {
     let sql = "SELECT value FROM setting WHERE name = 'cursor_key'";
+    // Without it every cursor could be forged, so a store that lost it is not served.
     let key = connection.query_row(sql, [], |row| row.get(0)).optional()?;
-    Ok(key.unwrap_or_default())
+    key.ok_or_else(|| damaged("the key of the cursors is missing"))
 }

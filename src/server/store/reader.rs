@@ -25,6 +25,11 @@ impl Readers {
         }
     }
 
+    /// Returns the path of the database.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Runs `query` on one consistent state of the store.
     pub(super) fn read<T>(
         &self,

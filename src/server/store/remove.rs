@@ -5,6 +5,7 @@ use rusqlite::{Connection, params};
 use crate::model::{Contract, Contracts, FileUri, Hash};
 use crate::server::store::Refused;
 use crate::server::store::current::Document;
+use crate::server::store::spelling::no_hash;
 
 /// A delete that passed everything that does not depend on the document.
 #[derive(Debug)]
@@ -72,8 +73,6 @@ impl Move {
             }
         };
         let hash = moved.digests.hash(self.contract);
-        Ok(Ok(
-            hash.expect("hashes are kept under every declared contract")
-        ))
+        hash.map(Ok).ok_or_else(|| no_hash(self.contract))
     }
 }

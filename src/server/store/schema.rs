@@ -91,10 +91,7 @@ pub(super) fn check_file(dir: &Path) -> Result<(), StoreError> {
 
 /// Creates the tables, or checks that they are there.
 pub(super) fn prepare(connection: &mut Connection, dir: &Path) -> Result<(), StoreError> {
-    let database = |source| StoreError::Database {
-        path: dir.join(FILE),
-        source,
-    };
+    let database = |source| StoreError::database(&dir.join(FILE), source);
     let found = found_by_query(connection).map_err(database)?;
     let version = judge(dir, found)?;
     connection::make_durable(connection).map_err(database)?;

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::json::{Text, Writer};
 use crate::model::{self, Contract, Contracts, Hash};
+use crate::server::store::damage::damaged;
 
 /// Member of a page that lists its children.
 pub(super) const ELEMENTS: &str = "elements";
@@ -45,12 +46,11 @@ pub(super) fn kept(declared: Contracts) -> Contracts {
 }
 
 /// Computes the digests of an element whose hash under one contract is known.
-pub(super) fn element(text: &str, hash: Hash, kept: Contracts) -> Digests {
+pub(super) fn element(text: &str, hash: Hash, kept: Contracts) -> rusqlite::Result<Digests> {
     digests(hash, kept, |contract| {
-        let text = parse(text);
-        model::element(text.root(), contract)
-            .expect("the element was judged before, and contracts differ in hashes only")
-            .hash
+        let text = parse(text)?;
+        let element = model::element(text.root(), contract);
+        Ok(element.map_err(damaged)?.hash)
     })
 }
 
@@ -62,79 +62,103 @@ pub(super) fn parent(
     hash: Hash,
     children: &[Digests],
     kept: Contracts,
-) -> (Digests, Option<String>) {
+) -> rusqlite::Result<(Digests, Option<String>)> {
     let digests = digests(hash, kept, |contract| {
-        let respelled = respell(text, list, children, contract);
+        let respelled = respell(text, list, children, contract)?;
         hash_parent(&respelled, list, contract)
-    });
-    (digests, stored(text, list, hash, children))
+    })?;
+    Ok((digests, stored(text, list, hash, children)?))
 }
 
 /// Returns the text of a page or document as it is stored, if that is not how it was written.
-pub(super) fn stored(text: &str, list: &str, hash: Hash, children: &[Digests]) -> Option<String> {
-    (hash.contract() != Contract::Dpe1).then(|| respell(text, list, children, Contract::Dpe1))
+pub(super) fn stored(
+    text: &str,
+    list: &str,
+    hash: Hash,
+    children: &[Digests],
+) -> rusqlite::Result<Option<String>> {
+    (hash.contract() != Contract::Dpe1)
+        .then(|| respell(text, list, children, Contract::Dpe1))
+        .transpose()
 }
 
-fn digests(known: Hash, kept: Contracts, compute: impl Fn(Contract) -> Hash) -> Digests {
+fn digests(
+    known: Hash,
+    kept: Contracts,
+    compute: impl Fn(Contract) -> rusqlite::Result<Hash>,
+) -> rusqlite::Result<Digests> {
     let digest = |contract| {
         if contract == known.contract() {
-            known.digest()
+            Ok(known.digest())
         } else {
-            compute(contract).digest()
+            compute(contract).map(|hash| hash.digest())
         }
     };
-    Digests {
-        dpe1: digest(Contract::Dpe1),
-        dpex: kept
-            .contains(Contract::Dpex)
-            .then(|| digest(Contract::Dpex)),
-    }
+    let dpex = kept
+        .contains(Contract::Dpex)
+        .then(|| digest(Contract::Dpex));
+    Ok(Digests {
+        dpe1: digest(Contract::Dpe1)?,
+        dpex: dpex.transpose()?,
+    })
 }
 
-fn hash_parent(text: &str, list: &str, contract: Contract) -> Hash {
-    let text = parse(text);
+fn hash_parent(text: &str, list: &str, contract: Contract) -> rusqlite::Result<Hash> {
+    let text = parse(text)?;
     let declared = Contracts::only(contract);
     let hash = if list == ELEMENTS {
         model::page(text.root(), contract, declared).map(|page| page.hash)
     } else {
         model::document(text.root(), contract, declared).map(|document| document.hash)
     };
-    hash.expect("the object was judged before, and contracts differ in hashes only")
+    hash.map_err(damaged)
 }
 
 /// Returns `text` with its child list spelled in `contract`.
-pub(super) fn respell(text: &str, list: &str, children: &[Digests], contract: Contract) -> String {
-    let parsed = parse(text);
-    let old = parsed.root().member(list).expect("the list is mandatory");
+pub(super) fn respell(
+    text: &str,
+    list: &str,
+    children: &[Digests],
+    contract: Contract,
+) -> rusqlite::Result<String> {
+    let parsed = parse(text)?;
+    let old = parsed.root().member(list).ok_or_else(|| no_list(list))?;
     let mut new = Writer::new();
     new.begin_array();
     for child in children {
-        let hash = child
-            .hash(contract)
-            .expect("hashes are kept under every declared contract");
+        let hash = child.hash(contract).ok_or_else(|| no_hash(contract))?;
         new.string(&hash.to_string());
     }
     new.end_array();
     let (start, end) = (old.offset(), old.offset() + old.raw().len());
-    [&text[..start], &new.into_string(), &text[end..]].concat()
+    Ok([&text[..start], &new.into_string(), &text[end..]].concat())
 }
 
 /// Returns the child list of a stored text.
-pub(super) fn children(text: &str, list: &str) -> Vec<[u8; 32]> {
-    let parsed = parse(text);
+pub(super) fn children(text: &str, list: &str) -> rusqlite::Result<Vec<[u8; 32]>> {
+    let parsed = parse(text)?;
     let items = parsed.root().member(list).and_then(|list| list.items());
     items
-        .expect("the list is mandatory")
+        .ok_or_else(|| no_list(list))?
         .map(|item| {
-            Hash::from_value(item, Contracts::only(Contract::Dpe1))
-                .expect("stored lists are spelled in dpe1")
-                .digest()
+            let hash = Hash::from_value(item, Contracts::only(Contract::Dpe1));
+            Ok(hash.map_err(damaged)?.digest())
         })
         .collect()
 }
 
-fn parse(text: &str) -> Text<'_> {
-    Text::parse(text.as_bytes()).expect("the text was parsed before it was stored")
+/// Parses a text that was parsed before it was stored.
+fn parse(text: &str) -> rusqlite::Result<Text<'_>> {
+    Text::parse(text.as_bytes()).map_err(damaged)
+}
+
+fn no_list(list: &str) -> rusqlite::Error {
+    damaged(format!("an object has no list of {list}"))
+}
+
+/// Hashes are kept under every declared contract.
+pub(super) fn no_hash(contract: Contract) -> rusqlite::Error {
+    damaged(format!("an object has no hash of {}", contract.name()))
 }
 
 /// Fills the columns of newly declared contracts for documents that lack them.
@@ -162,14 +186,14 @@ fn complete_document(
 ) -> rusqlite::Result<()> {
     let hash = |digest| Hash::new(Contract::Dpe1, digest);
     complete_rows(connection, "element", id, |dpe1, text| {
-        Ok(element(text, hash(dpe1), kept))
+        element(text, hash(dpe1), kept)
     })?;
     complete_rows(connection, "page", id, |dpe1, text| {
-        let children = resolve(connection, "element", id, &children(text, ELEMENTS))?;
-        Ok(parent(text, ELEMENTS, hash(dpe1), &children, kept).0)
+        let children = resolve(connection, "element", id, &children(text, ELEMENTS)?)?;
+        Ok(parent(text, ELEMENTS, hash(dpe1), &children, kept)?.0)
     })?;
-    let children = resolve(connection, "page", id, &children(text, PAGES))?;
-    let digests = parent(text, PAGES, hash(dpe1), &children, kept).0;
+    let children = resolve(connection, "page", id, &children(text, PAGES)?)?;
+    let digests = parent(text, PAGES, hash(dpe1), &children, kept)?.0;
     connection
         .prepare_cached("UPDATE document SET dpex = ?2 WHERE id = ?1")?
         .execute(params![id, digests.dpex])

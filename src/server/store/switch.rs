@@ -11,6 +11,7 @@ use crate::protocol::wire::commit::{Reply, Status};
 use crate::server::store::availability::Found;
 use crate::server::store::commit::{Commit, InlineElement, InlinePage};
 use crate::server::store::current::{self, Document, Page};
+use crate::server::store::damage::damaged;
 use crate::server::store::delta::Change;
 use crate::server::store::spelling::{self, Digests, ELEMENTS, PAGES};
 
@@ -49,28 +50,34 @@ impl<'c> Switch<'c> {
         kept: Contracts,
         old_pages: HashMap<Hash, Page>,
         found: Found,
-    ) -> Self {
+    ) -> rusqlite::Result<Self> {
         let element = |(hash, current): (Hash, Option<Digests>)| {
             let inline = commit.elements.get(&hash);
-            let digests = current.unwrap_or_else(|| {
-                let inline =
-                    inline.expect("an element that is available and not current is inline");
-                spelling::element(&inline.text, hash, kept)
-            });
+            let digests = match current {
+                Some(digests) => digests,
+                None => {
+                    let inline =
+                        inline.expect("an element that is available and not current is inline");
+                    spelling::element(&inline.text, hash, kept)?
+                }
+            };
             let element = Element {
                 digests,
                 inline,
                 is_new: current.is_none(),
             };
-            (hash, element)
+            Ok((hash, element))
         };
-        Self {
+        Ok(Self {
             connection,
             commit,
             kept,
             old_pages,
-            elements: found.into_iter().map(element).collect(),
-        }
+            elements: found
+                .into_iter()
+                .map(element)
+                .collect::<rusqlite::Result<_>>()?,
+        })
     }
 
     pub(super) fn run(&self, current: Option<&Document>) -> rusqlite::Result<Reply> {
@@ -88,7 +95,7 @@ impl<'c> Switch<'c> {
                 None => Status::Created,
             },
             doc_hash: self.commit.document.hash,
-            delta: tally.change.delta(tally.total),
+            delta: tally.change.delta(tally.total)?,
         })
     }
 
@@ -121,7 +128,7 @@ impl<'c> Switch<'c> {
         let inline = inline.expect("a page that is available and not current is inline");
         let elements = self.digests_of(inline);
         let (digests, stored) =
-            spelling::parent(&inline.text, ELEMENTS, hash, &elements, self.kept);
+            spelling::parent(&inline.text, ELEMENTS, hash, &elements, self.kept)?;
         let count = u64::try_from(elements.len()).expect("a length fits 64 bits");
         let sql = "INSERT INTO page (document, dpe1, dpex, occurrences, element_count, text)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -136,7 +143,7 @@ impl<'c> Switch<'c> {
         let elements: Vec<_> = elements.iter().map(|element| element.dpe1).collect();
         tally.use_distinct(&elements, 1);
         tally.change.count(&elements, signed(occurrences));
-        tally.total += count * occurrences;
+        tally.add(count, occurrences)?;
         tally.pages.insert(hash, digests);
         Ok(())
     }
@@ -150,7 +157,7 @@ impl<'c> Switch<'c> {
         tally: &mut Tally,
     ) -> rusqlite::Result<()> {
         tally.pages.insert(hash, old.digests);
-        tally.total += old.element_count * occurrences;
+        tally.add(old.element_count, occurrences)?;
         if old.occurrences != occurrences {
             let elements = current::page_elements(self.connection, old.id)?;
             let more = signed(occurrences) - signed(old.occurrences);
@@ -161,7 +168,7 @@ impl<'c> Switch<'c> {
         }
         if let Some(inline) = self.commit.pages.get(&hash) {
             let elements = self.digests_of(inline);
-            let stored = spelling::stored(&inline.text, ELEMENTS, hash, &elements);
+            let stored = spelling::stored(&inline.text, ELEMENTS, hash, &elements)?;
             self.connection
                 .prepare_cached("UPDATE page SET text = ?2 WHERE id = ?1 AND text <> ?2")?
                 .execute(params![old.id, stored.as_deref().unwrap_or(&inline.text)])?;
@@ -193,7 +200,11 @@ impl<'c> Switch<'c> {
             };
             let dpe1 = element.digests.dpe1;
             if element.is_new {
-                self.insert_element(id, element.digests, uses[&dpe1], inline)?;
+                // Only a page of the old content can refer to it otherwise, and that has a row
+                // for it.
+                let uses = uses.get(&dpe1).copied();
+                let uses = uses.ok_or_else(|| damaged("a page refers to a missing element"))?;
+                self.insert_element(id, element.digests, uses, inline)?;
                 added.insert(dpe1);
             } else {
                 let sql = "UPDATE element SET text = ?3
@@ -260,7 +271,7 @@ impl<'c> Switch<'c> {
         let pages = document.pages.iter().map(|page| tally.pages[page]);
         let pages: Vec<_> = pages.collect();
         let (digests, stored) =
-            spelling::parent(&document.text, PAGES, document.hash, &pages, self.kept);
+            spelling::parent(&document.text, PAGES, document.hash, &pages, self.kept)?;
         let sql = "UPDATE document SET dpe1 = ?2, dpex = ?3, element_count = ?4, text = ?5
                    WHERE id = ?1";
         self.connection.prepare_cached(sql)?.execute(params![
@@ -275,6 +286,17 @@ impl<'c> Switch<'c> {
 }
 
 impl Tally {
+    /// Adds the elements of a page that occurs `occurrences` times.
+    fn add(&mut self, elements: u64, occurrences: u64) -> rusqlite::Result<()> {
+        let total = elements.checked_mul(occurrences);
+        let total = total.and_then(|more| self.total.checked_add(more));
+        // It is told in JSON (hash contract §4.3).
+        self.total = total
+            .filter(|total| *total < 1 << 53)
+            .ok_or_else(|| damaged("a document has more elements than can be counted"))?;
+        Ok(())
+    }
+
     fn use_distinct(&mut self, elements: &[[u8; 32]], by: i64) {
         let mut seen = HashSet::new();
         for element in elements {

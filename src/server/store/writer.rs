@@ -3,12 +3,18 @@
 //!
 //! Knows nothing of documents; a job is a closure over the connection.
 
+use std::any::Any;
+use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
+
+use crate::server::store::damage::is_damage;
 
 /// Most jobs in one transaction, so that the first one does not wait for ever.
 const GROUP_MAX: usize = 256;
@@ -17,32 +23,47 @@ const GROUP_MAX: usize = 256;
 type Reply = Box<dyn FnOnce() + Send>;
 
 /// Decides and writes inside the transaction.
-type Job = Box<dyn FnOnce(&Connection) -> rusqlite::Result<Reply> + Send>;
+type Job = Box<dyn FnOnce(&Connection) -> Result<Reply, (Failure, Reply)> + Send>;
 
-/// Told about every failure of the database.
-pub(super) type OnFailure = Box<dyn Fn(&rusqlite::Error) + Send>;
+/// Told about everything that keeps something from being written.
+pub(super) type OnFailure = Box<dyn Fn(&str) + Send>;
 
 /// The write could not be made durable; it had no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotWritten;
+pub(crate) struct NotWritten {
+    /// Whether the same write fails again until a person does something.
+    pub(crate) lasting: bool,
+}
+
+/// Why a job was not done; its reply then says so.
+enum Failure {
+    Database(rusqlite::Error),
+    /// It panicked with this message.
+    Defect(String),
+}
 
 /// Handle of the writer thread; dropping it lets the thread finish what is queued and waits.
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether a transaction failed because the database is damaged.
+    damaged: Arc<AtomicBool>,
 }
 
 impl Writer {
     /// Starts the thread, which owns `connection` from now on.
     pub(super) fn start(connection: Connection, on_failure: OnFailure) -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
+        let damaged = Arc::<AtomicBool>::default();
+        let seen = Arc::clone(&damaged);
         let thread = thread::Builder::new()
             .name("dpe-store".to_owned())
-            .spawn(move || run(&connection, &receiver, &on_failure))?;
+            .spawn(move || run(&connection, &receiver, &on_failure, &seen))?;
         Ok(Self {
             jobs: Some(sender),
             thread: Some(thread),
+            damaged,
         })
     }
 
@@ -53,13 +74,23 @@ impl Writer {
     ) -> Result<T, NotWritten> {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
-            let result = work(connection)?;
-            Ok(Box::new(move || drop(answer.send(result))))
+            // One request that meets a defect must not take the store from all later ones.
+            let failure = match panic::catch_unwind(AssertUnwindSafe(|| work(connection))) {
+                Ok(Ok(result)) => return Ok(Box::new(move || drop(answer.send(Ok(result))))),
+                Ok(Err(error)) => Failure::Database(error),
+                Err(panic) => Failure::Defect(message(&*panic)),
+            };
+            let lasting = failure.lasting();
+            let refuse = move || drop(answer.send(Err(NotWritten { lasting })));
+            Err((failure, Box::new(refuse)))
         });
-        let jobs = self.jobs.as_ref().ok_or(NotWritten)?;
-        jobs.send(job).map_err(|_| NotWritten)?;
         // A job whose transaction fails is dropped, and its channel with it.
-        answered.await.map_err(|_| NotWritten)
+        let dropped = || NotWritten {
+            lasting: self.damaged.load(Ordering::Relaxed),
+        };
+        let jobs = self.jobs.as_ref().ok_or_else(dropped)?;
+        jobs.send(job).map_err(|_| dropped())?;
+        answered.await.map_err(|_| dropped())?
     }
 }
 
@@ -73,16 +104,24 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, jobs: &Receiver<Job>, on_failure: &OnFailure) {
+fn run(
+    connection: &Connection,
+    jobs: &Receiver<Job>,
+    on_failure: &OnFailure,
+    damaged: &AtomicBool,
+) {
     while let Ok(first) = jobs.recv() {
-        match group(connection, first, jobs, on_failure) {
-            Ok(replies) => replies.into_iter().for_each(|reply| reply()),
+        // Dropped only after the failure is known.
+        let mut replies = Vec::new();
+        match group(connection, first, jobs, &mut replies, on_failure) {
+            Ok(()) => replies.into_iter().for_each(|reply| reply()),
             Err(error) => {
-                on_failure(&error);
+                damaged.fetch_or(is_damage(&error), Ordering::Relaxed);
+                on_failure(&error.to_string());
                 if !connection.is_autocommit()
                     && let Err(error) = connection.execute_batch("ROLLBACK")
                 {
-                    on_failure(&error);
+                    on_failure(&error.to_string());
                 }
             }
         }
@@ -94,30 +133,55 @@ fn group(
     connection: &Connection,
     first: Job,
     jobs: &Receiver<Job>,
+    replies: &mut Vec<Reply>,
     on_failure: &OnFailure,
-) -> rusqlite::Result<Vec<Reply>> {
+) -> rusqlite::Result<()> {
     execute(connection, "BEGIN IMMEDIATE")?;
-    let mut replies = Vec::new();
     let mut next = Some(first);
     while let Some(job) = next {
         execute(connection, "SAVEPOINT job")?;
-        // One request that meets a defect must not take the store from all later ones.
-        match panic::catch_unwind(AssertUnwindSafe(|| job(connection))) {
-            Ok(Ok(reply)) => replies.push(reply),
-            Ok(Err(error)) if connection.is_autocommit() => return Err(error),
-            Ok(Err(error)) => {
-                on_failure(&error);
+        match job(connection) {
+            Ok(reply) => replies.push(reply),
+            Err((Failure::Database(error), _)) if connection.is_autocommit() => return Err(error),
+            Err((failure, refuse)) => {
+                on_failure(&failure.to_string());
                 execute(connection, "ROLLBACK TO job")?;
+                refuse();
             }
-            Err(_) => execute(connection, "ROLLBACK TO job")?,
         }
         execute(connection, "RELEASE job")?;
         next = (replies.len() < GROUP_MAX)
             .then(|| jobs.try_recv().ok())
             .flatten();
     }
-    execute(connection, "COMMIT")?;
-    Ok(replies)
+    execute(connection, "COMMIT")
+}
+
+impl Failure {
+    /// Whether it happens again until a person does something.
+    fn lasting(&self) -> bool {
+        match self {
+            Self::Database(error) => is_damage(error),
+            Self::Defect(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Database(error) => error.fmt(f),
+            Self::Defect(message) => write!(f, "a defect of dpe: {message}"),
+        }
+    }
+}
+
+/// Returns what a panic said.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    literal
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
 fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
@@ -126,24 +190,21 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::mpsc;
+    use std::sync::{Arc, Mutex, mpsc};
 
     use rusqlite::Connection;
 
     use super::{NotWritten, Writer};
 
-    fn writer() -> (Writer, Arc<AtomicUsize>) {
+    /// A writer, and what it reports.
+    fn writer() -> (Writer, Arc<Mutex<Vec<String>>>) {
         let connection = Connection::open_in_memory().unwrap();
         connection
             .execute_batch("CREATE TABLE t (n INTEGER UNIQUE) STRICT")
             .unwrap();
-        let failures = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&failures);
-        let on_failure = Box::new(move |_: &rusqlite::Error| {
-            count.fetch_add(1, Ordering::SeqCst);
-        });
+        let failures = Arc::<Mutex<Vec<String>>>::default();
+        let reported = Arc::clone(&failures);
+        let on_failure = Box::new(move |why: &str| reported.lock().unwrap().push(why.to_owned()));
         (Writer::start(connection, on_failure).unwrap(), failures)
     }
 
@@ -187,7 +248,14 @@ mod tests {
             }),
             writer.write(|connection| insert(connection, 2)),
         );
-        assert_eq!((good, bad, late), (Ok(1), Err(NotWritten), Ok(1)));
+        let refused = Err(NotWritten { lasting: false });
+        assert_eq!((good, bad, late), (Ok(1), refused, Ok(1)));
+        assert_eq!(failures.lock().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn defect_of_one_job_is_reported_and_takes_back_its_writes() {
+        let (writer, failures) = writer();
         let defect: Result<(), _> = writer
             .write(|connection| {
                 insert(connection, 3)?;
@@ -195,7 +263,10 @@ mod tests {
             })
             .await;
         let after = writer.write(|connection| insert(connection, 3)).await;
-        assert_eq!((defect, after), (Err(NotWritten), Ok(1)));
-        assert_eq!(failures.load(Ordering::SeqCst), 1);
+        let lasting = NotWritten { lasting: true };
+        assert_eq!((defect, after), (Err(lasting), Ok(1)));
+        let failures = failures.lock().unwrap();
+        assert!(failures[0].contains("on purpose"), "{failures:?}");
+        assert_eq!(failures.len(), 1);
     }
 }
