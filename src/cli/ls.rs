@@ -26,7 +26,7 @@ impl LsArgs {
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
-        let remote = remote::open(&common.remote()?, OpenMode::MustExist).await?;
+        let remote = remote::open(&common.remote()?, OpenMode::ReadOnly).await?;
         let mut written = Ok(true);
         list::list(&remote.client, &self.prefix, |uri, doc_hash| {
             let line = match (voice.json, self.long) {

@@ -43,7 +43,12 @@ impl MvArgs {
             base,
             dry_run,
         } = self;
-        let remote = remote::open(&common.remote()?, OpenMode::MustExist).await?;
+        let mode = if dry_run {
+            OpenMode::ReadOnly
+        } else {
+            OpenMode::MustExist
+        };
+        let remote = remote::open(&common.remote()?, mode).await?;
         let refusal = match rename::rename(&remote.client, &from, &to, base, dry_run).await? {
             rename::Renamed::Moved(doc_hash) => {
                 let verb = if dry_run { "would move" } else { "moved" };

@@ -58,7 +58,12 @@ impl RmArgs {
                 }
             }
         };
-        let remote = remote::open(&common.remote()?, OpenMode::MustExist).await?;
+        let mode = if self.dry_run {
+            OpenMode::ReadOnly
+        } else {
+            OpenMode::MustExist
+        };
+        let remote = remote::open(&common.remote()?, mode).await?;
         let uris = if self.recursive {
             let uris = self.below(&remote.client).await?;
             if !self.dry_run && !self.yes {

@@ -22,7 +22,7 @@ impl ShowArgs {
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
-        let remote = remote::open(&common.remote()?, OpenMode::MustExist).await?;
+        let remote = remote::open(&common.remote()?, OpenMode::ReadOnly).await?;
         let Some(shown) = show::show(&remote, &self.uri).await? else {
             voice.warn(&format!("there is no document {}", self.uri));
             return Ok(Exit::Partial);

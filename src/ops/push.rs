@@ -201,7 +201,7 @@ impl OneSource<'_> {
         remote: &'r mut Option<OpenRemote>,
     ) -> Result<Option<&'r OpenRemote>, PushError> {
         if remote.is_none() {
-            match remote::open(&self.push.remote, OpenMode::MustExist).await {
+            match remote::open(&self.push.remote, OpenMode::ReadOnly).await {
                 Ok(opened) => *remote = Some(opened),
                 Err(RemoteError::Store(StoreError::Missing { .. })) => {}
                 Err(error) => return Err(error.into()),

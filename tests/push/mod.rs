@@ -6,3 +6,4 @@ mod exit_codes;
 mod killed;
 mod others;
 mod place;
+mod traceless;

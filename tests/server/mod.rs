@@ -12,6 +12,7 @@ mod damage;
 mod delete_and_move;
 mod ladder;
 mod property;
+mod read_only;
 mod reads;
 mod remote;
 #[cfg(unix)]

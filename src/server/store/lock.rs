@@ -1,9 +1,10 @@
-//! The lock that keeps a second server off a store.
+//! The lock on a store: one process that writes, or any number that only read.
 //!
-//! The operating system's lock on the file decides; the process number in it is for messages.
+//! The operating system's lock on the file decides; the process number in it is for messages, and
+//! only a process that writes leaves one.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 use crate::server::store::StoreError;
@@ -14,41 +15,75 @@ pub(super) const FILE: &str = "lock";
 /// A held lock; dropping it, or the end of the process however it comes, frees the store.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+    /// Whether the file holds our process number.
+    signed: bool,
 }
 
 impl Lock {
-    /// Takes the lock of the store at `dir` without waiting.
+    /// Takes the store at `dir` for writing, without waiting.
     pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
-        let io = |doing| {
-            let path = path.clone();
-            move |source| StoreError::Io {
-                doing,
-                path,
-                source,
-            }
-        };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(&path).map_err(io("open the lock file"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::InUse {
-                    dir: dir.to_owned(),
-                    pid: holder(&path),
-                });
-            }
-            Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
-        }
+        let mut file = open_or_create(&path).map_err(io("open the lock file", &path))?;
+        locked(dir, file.try_lock())?;
         let pid = std::process::id();
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{pid}"))
-            .map_err(io("write the lock file"))?;
-        Ok(Self { _file: file })
+            .map_err(io("write the lock file", &path))?;
+        Ok(Self { file, signed: true })
     }
+
+    /// Keeps writers off the store at `dir`, without waiting and without writing to an existing
+    /// lock file.
+    pub(super) fn share(dir: &Path) -> Result<Self, StoreError> {
+        let path = dir.join(FILE);
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => open_or_create(&path),
+            opened => opened,
+        };
+        let file = file.map_err(io("open the lock file", &path))?;
+        locked(dir, file.try_lock_shared())?;
+        Ok(Self {
+            file,
+            signed: false,
+        })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if self.signed {
+            // A number that stays behind would be blamed for what a later reader holds up.
+            let _ = self.file.set_len(0);
+        }
+    }
+}
+
+fn open_or_create(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    options.open(path)
+}
+
+fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| StoreError::Io {
+        doing,
+        path,
+        source,
+    }
+}
+
+fn locked(dir: &Path, attempt: Result<(), TryLockError>) -> Result<(), StoreError> {
+    let path = dir.join(FILE);
+    attempt.map_err(|error| match error {
+        TryLockError::WouldBlock => StoreError::InUse {
+            dir: dir.to_owned(),
+            pid: holder(&path),
+        },
+        TryLockError::Error(source) => io("lock", &path)(source),
+    })
 }
 
 /// Process number in the lock file, if it can be read.

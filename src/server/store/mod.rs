@@ -42,13 +42,15 @@ pub(crate) use query::{Listing, Skeleton};
 pub(crate) use remove::{Delete, Move};
 pub(crate) use writer::NotWritten;
 
-/// What to do where there is no store.
+/// What a store is opened for, and what to do where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// Create one.
+    /// Write, and create the store if there is none.
     Create,
-    /// Fail with [`StoreError::Missing`].
+    /// Write; fail with [`StoreError::Missing`].
     MustExist,
+    /// Read beside other readers and leave no trace; fail with [`StoreError::Missing`].
+    ReadOnly,
 }
 
 /// A write that does not happen because of what the document is now.
@@ -74,7 +76,8 @@ struct Shared {
     contracts: Contracts,
     cursor_key: [u8; 16],
     readers: Readers,
-    writer: Writer,
+    /// None where the store was opened to be read.
+    writer: Option<Writer>,
     on_failure: Arc<Mutex<Option<Report>>>,
     _lock: Lock,
 }
@@ -94,35 +97,16 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As for [`Store::open`].
+    /// As for [`Store::open`]. Under [`OpenMode::ReadOnly`] no hash can be added, and
+    /// [`StoreError::Database`] says so if one is missing.
     pub fn open_declaring(
         dir: &Path,
         mode: OpenMode,
         contracts: Contracts,
     ) -> Result<Self, StoreError> {
-        make_directory(dir, mode)?;
-        let lock = Lock::take(dir)?;
-        schema::check_file(dir)?;
-        let path = dir.join(schema::FILE);
-        let connection = open_database(dir, &path)?;
-        let database = |source| StoreError::database(&path, source);
-        spelling::complete(&connection, contracts).map_err(database)?;
-        let cursor_key = query::cursor_key(&connection).map_err(database)?;
-        let on_failure = Arc::<Mutex<Option<Report>>>::default();
-        let writer =
-            start_writer(connection, Arc::clone(&on_failure)).map_err(|source| StoreError::Io {
-                doing: "start the writer of",
-                path: path.clone(),
-                source,
-            })?;
-        let readers = Readers::new(&path);
-        let shared = Shared {
-            contracts,
-            cursor_key,
-            readers,
-            writer,
-            on_failure,
-            _lock: lock,
+        let shared = match mode {
+            OpenMode::ReadOnly => Shared::to_read(dir, contracts)?,
+            OpenMode::Create | OpenMode::MustExist => Shared::to_write(dir, mode, contracts)?,
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -185,19 +169,19 @@ impl Store {
         let kept = spelling::kept(self.shared.contracts);
         let declared = self.shared.contracts;
         let work = move |connection: &Connection| commit.run(connection, declared, kept);
-        self.shared.writer.write(work).await
+        self.shared.writer()?.write(work).await
     }
 
     pub(crate) async fn delete(&self, delete: Delete) -> Result<Result<(), Refused>, NotWritten> {
         let declared = self.shared.contracts;
         let work = move |connection: &Connection| delete.run(connection, declared);
-        self.shared.writer.write(work).await
+        self.shared.writer()?.write(work).await
     }
 
     pub(crate) async fn move_(&self, move_: Move) -> Result<Result<Hash, Refused>, NotWritten> {
         let declared = self.shared.contracts;
         let work = move |connection: &Connection| move_.run(connection, declared);
-        self.shared.writer.write(work).await
+        self.shared.writer()?.write(work).await
     }
 
     fn read<T>(
@@ -205,6 +189,62 @@ impl Store {
         query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         self.shared.readers.read(query)
+    }
+}
+
+impl Shared {
+    fn to_write(dir: &Path, mode: OpenMode, contracts: Contracts) -> Result<Self, StoreError> {
+        make_directory(dir, mode)?;
+        let lock = Lock::take(dir)?;
+        schema::check_file(dir)?;
+        let path = dir.join(schema::FILE);
+        let connection = open_database(dir, &path)?;
+        let database = |source| StoreError::database(&path, source);
+        spelling::complete(&connection, contracts).map_err(database)?;
+        let cursor_key = query::cursor_key(&connection).map_err(database)?;
+        checkpoint_on_close(&connection, true).map_err(database)?;
+        let on_failure = Arc::<Mutex<Option<Report>>>::default();
+        let writer =
+            start_writer(connection, Arc::clone(&on_failure)).map_err(|source| StoreError::Io {
+                doing: "start the writer of",
+                path: path.clone(),
+                source,
+            })?;
+        Ok(Self {
+            contracts,
+            cursor_key,
+            readers: Readers::beside_writer(&path),
+            writer: Some(writer),
+            on_failure,
+            _lock: lock,
+        })
+    }
+
+    fn to_read(dir: &Path, contracts: Contracts) -> Result<Self, StoreError> {
+        let path = dir.join(schema::FILE);
+        if !path.exists() {
+            return Err(StoreError::Missing {
+                dir: dir.to_owned(),
+            });
+        }
+        let lock = Lock::share(dir)?;
+        schema::check_file(dir)?;
+        let database = |source| StoreError::database(&path, source);
+        let connection = connection::open_still(&path).map_err(database)?;
+        schema::check(&connection, dir)?;
+        spelling::complete(&connection, contracts).map_err(database)?;
+        Ok(Self {
+            contracts,
+            cursor_key: query::cursor_key(&connection).map_err(database)?,
+            readers: Readers::of_still(&path),
+            writer: None,
+            on_failure: Arc::default(),
+            _lock: lock,
+        })
+    }
+
+    fn writer(&self) -> Result<&Writer, NotWritten> {
+        self.writer.as_ref().ok_or(NotWritten { lasting: true })
     }
 }
 
@@ -246,21 +286,20 @@ fn make_directory(dir: &Path, mode: OpenMode) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Opens the connection that writes. A database that turns out to be none of ours is not even
-/// checkpointed.
+/// Opens the connection that writes. It does not checkpoint when it is closed: a database that
+/// turns out to be none of ours, or damaged, stays as it is.
 fn open_database(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
     let database = |source| StoreError::database(path, source);
     let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connection::open(path, access).map_err(database)?;
-    let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-    connection
-        .set_db_config(no_checkpoint, true)
-        .map_err(database)?;
+    checkpoint_on_close(&connection, false).map_err(database)?;
     schema::prepare(&mut connection, dir)?;
-    connection
-        .set_db_config(no_checkpoint, false)
-        .map_err(database)?;
     Ok(connection)
+}
+
+fn checkpoint_on_close(connection: &Connection, wanted: bool) -> rusqlite::Result<()> {
+    let no_checkpoint = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    connection.set_db_config(no_checkpoint, !wanted).map(drop)
 }
 
 fn start_writer(

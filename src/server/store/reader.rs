@@ -14,13 +14,25 @@ const IDLE_MAX: usize = 4;
 #[derive(Debug)]
 pub(super) struct Readers {
     path: PathBuf,
+    open: fn(&Path) -> rusqlite::Result<Connection>,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(super) fn new(path: &Path) -> Self {
+    /// Returns readers beside a writer.
+    pub(super) fn beside_writer(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
+            open: |path| connection::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY),
+            idle: Mutex::default(),
+        }
+    }
+
+    /// Returns readers of a store that nobody writes meanwhile; they leave no trace.
+    pub(super) fn of_still(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            open: connection::open_still,
             idle: Mutex::default(),
         }
     }
@@ -47,7 +59,7 @@ impl Readers {
         let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
         match idle {
             Some(connection) => Ok(connection),
-            None => connection::open(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY),
+            None => (self.open)(&self.path),
         }
     }
 

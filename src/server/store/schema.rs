@@ -89,6 +89,16 @@ pub(super) fn check_file(dir: &Path) -> Result<(), StoreError> {
     judge(dir, found_in_header(&header)).map(drop)
 }
 
+/// Checks that a database is a store of ours, without writing to it.
+pub(super) fn check(connection: &Connection, dir: &Path) -> Result<(), StoreError> {
+    let database = |source| StoreError::database(&dir.join(FILE), source);
+    let found = found_by_query(connection).map_err(database)?;
+    let missing = || StoreError::Missing {
+        dir: dir.to_owned(),
+    };
+    judge(dir, found)?.map(drop).ok_or_else(missing)
+}
+
 /// Creates the tables, or checks that they are there.
 pub(super) fn prepare(connection: &mut Connection, dir: &Path) -> Result<(), StoreError> {
     let database = |source| StoreError::database(&dir.join(FILE), source);
