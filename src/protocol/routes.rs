@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 /// Path of capabilities.
 pub const CAPABILITIES: &str = "capabilities";
 /// Path of batch_head.
@@ -39,50 +41,17 @@ pub fn list(prefix: &str, cursor: Option<&str>, limit: Option<u64>) -> String {
 
 /// Appends `value` percent-encoded, with only unreserved characters left literal.
 fn encode_into(value: &str, out: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    for &byte in value.as_bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-    }
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    out.extend(utf8_percent_encode(value, RESERVED));
 }
 
 /// Undoes percent-encoding. A `%` without two hex digits stays as it is; `+` never means space.
 pub fn percent_decode(text: &[u8]) -> Cow<'_, [u8]> {
-    let Some(first) = text.iter().position(|&byte| byte == b'%') else {
-        return Cow::Borrowed(text);
-    };
-    let mut decoded = Vec::with_capacity(text.len());
-    decoded.extend_from_slice(&text[..first]);
-    let mut rest = &text[first..];
-    while let Some((&byte, tail)) = rest.split_first() {
-        match (byte, tail) {
-            (b'%', [high, low, after @ ..])
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
-                decoded.push(hex_digit(*high) << 4 | hex_digit(*low));
-                rest = after;
-            }
-            _ => {
-                decoded.push(byte);
-                rest = tail;
-            }
-        }
-    }
-    Cow::Owned(decoded)
-}
-
-/// Value of an ASCII hex digit.
-fn hex_digit(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        b'a'..=b'f' => digit - b'a' + 10,
-        _ => digit - b'A' + 10,
-    }
+    percent_encoding::percent_decode(text).into()
 }
 
 #[cfg(test)]

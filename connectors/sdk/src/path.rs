@@ -4,7 +4,28 @@
 //! URI, so that a connector can go back from a URI to the path it came from. Knows no file
 //! system: a path is bytes with `/` between its components.
 
-use std::fmt::Write as _;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
+
+/// All but unreserved characters, sub-delims, `:`, `@` and the `/` between segments.
+const NO_PATH_CHARACTERS: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'/');
 
 /// Returns the file_uri of `path` below `prefix`, which is a valid, normalised URI.
 ///
@@ -17,13 +38,7 @@ pub fn file_uri(prefix: &str, path: &[u8]) -> String {
     if ends_in_authority(prefix) {
         uri.push('/');
     }
-    for &byte in path {
-        if byte == b'/' || stands_for_itself(byte) {
-            uri.push(char::from(byte));
-        } else {
-            write!(uri, "%{byte:02X}").expect("a String takes every write");
-        }
-    }
+    uri.extend(percent_encode(path, NO_PATH_CHARACTERS));
     uri
 }
 
@@ -33,7 +48,8 @@ pub fn path_of(prefix: &str, uri: &str) -> Option<Vec<u8>> {
     if ends_in_authority(prefix) {
         rest = rest.strip_prefix('/')?;
     }
-    let path = percent_decoded(rest.as_bytes())?;
+    let path: Vec<u8> = percent_decode_str(rest).collect();
+    // A lone `%` is taken for itself, but no URI of a path has one.
     (file_uri(prefix, &path) == uri).then_some(path)
 }
 
@@ -43,34 +59,6 @@ fn ends_in_authority(prefix: &str) -> bool {
     };
     rest.strip_prefix("//")
         .is_some_and(|authority| !authority.contains(['/', '?', '#']))
-}
-
-fn stands_for_itself(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte)
-}
-
-fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let [high, low, after @ ..] = tail else {
-                return None;
-            };
-            bytes.push(hex(*high)? << 4 | hex(*low)?);
-            rest = after;
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    Some(bytes)
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .map(|value| u8::try_from(value).expect("a hexadecimal digit is below 16"))
 }
 
 #[cfg(test)]
