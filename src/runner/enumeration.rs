@@ -10,6 +10,7 @@ use crate::sync::ports::{Batch, BatchEnd, Remote, ScanRequest, Source};
 
 use super::gate::Gate;
 use super::landing::Landing;
+use super::round::Profile;
 
 /// What one enumeration ended with.
 pub(super) struct Enumerated {
@@ -23,6 +24,7 @@ pub(super) struct Enumeration {
     pub gate: Gate,
     /// Members of the write set that no item has mentioned so far (§22).
     pub unproduced: HashSet<FileUri>,
+    pub profile: Profile,
 }
 
 impl Enumeration {
@@ -89,10 +91,27 @@ impl Enumeration {
         if self.unproduced.is_empty() {
             return;
         }
-        for member in ["file_uri", "from_uri", "to_uri"] {
-            let text = item.member(member).and_then(Value::as_str);
-            if let Some(uri) = text.and_then(|text| FileUri::parse(&text).ok()) {
-                self.unproduced.remove(&uri);
+        let uri = |member| {
+            let text = item.member(member).and_then(Value::as_str)?;
+            FileUri::parse(&text).ok()
+        };
+        if let Some(uri) = uri("file_uri") {
+            self.unproduced.remove(&uri);
+        }
+        if let (Some(from), Some(to)) = (uri("from_uri"), uri("to_uri")) {
+            self.moved(from, to);
+        }
+    }
+
+    /// A move says where a document went, not what it holds. That is known from the cursor,
+    /// unless this instance has written either side since (§22 takes the move for enough).
+    fn moved(&mut self, from: FileUri, to: FileUri) {
+        let written_since = self.unproduced.contains(&from) || self.unproduced.contains(&to);
+        match self.profile {
+            Profile::People if written_since => self.unproduced.extend([from, to]),
+            _ => {
+                self.unproduced.remove(&from);
+                self.unproduced.remove(&to);
             }
         }
     }

@@ -188,6 +188,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             assembly: Assembly::new(prefix, self.settings.contract),
             gate: Gate::new(self.settings.delete_limit, known),
             unproduced: unproduced.into_iter().collect(),
+            profile: self.settings.profile,
         })
     }
 }

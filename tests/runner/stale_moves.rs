@@ -76,6 +76,30 @@ async fn a_chain_behind_a_move_that_had_landed() {
 }
 
 #[tokio::test]
+async fn a_move_of_a_document_that_was_rewritten_since_carries_the_old_content() {
+    let place = place_with(&[("a", "x"), ("b", "y"), ("k", "k")]).await;
+    // The two swapped contents, which landed; then what is now `b` was renamed.
+    place
+        .says(
+            &[document("a", "y"), document("b", "x"), error("bad")],
+            "c-2",
+            true,
+        )
+        .await;
+    let mut source = Scripted::new([
+        last(&[rename("a", "c")], "c-3", true),
+        last(
+            &[document("a", "y"), document("c", "x"), document("k", "k")],
+            "full",
+            false,
+        ),
+    ]);
+    let report = place.round(&mut source).await;
+    assert_eq!(failures(&report), [""; 0]);
+    place.holds(&[("a", "y"), ("c", "x"), ("k", "k")]).await;
+}
+
+#[tokio::test]
 async fn a_target_that_somebody_else_wrote_is_left_alone_all_the_same() {
     let place = place_with(&[("c", "x"), ("k", "k")]).await;
     place
