@@ -96,14 +96,19 @@ impl Writer {
         self
     }
 
-    /// Returns how many bytes have been written.
+    /// Returns how many bytes have been written and not taken out.
     pub fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// Returns true if nothing has been written.
+    /// Returns true if there is nothing to take out.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
+    }
+
+    /// Takes out what was written so far; what is written next goes on from there.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.text)
     }
 
     /// Returns the text as bytes.

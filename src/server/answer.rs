@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
+use axum::body::Body;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 use crate::model::{Code, Hash, Violation};
@@ -16,23 +16,23 @@ const MISSING_BUDGET: usize = 1000;
 const LASTING_UNAVAILABILITY: u32 = 86400;
 
 /// A complete response.
-pub(super) type Answer = Response<Bytes>;
+pub(super) type Answer = Response<Body>;
 
 /// Returns a response without a body.
 pub(super) fn empty(status: StatusCode) -> Answer {
-    let mut answer = Response::new(Bytes::new());
+    let mut answer = Response::new(Body::empty());
     *answer.status_mut() = status;
     answer
 }
 
 /// Returns a response with a JSON body.
-pub(super) fn json(status: StatusCode, body: Vec<u8>) -> Answer {
+pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Answer {
     let media_type = HeaderValue::from_static(headers::MEDIA_TYPE_JSON);
     with_body(status, media_type, body)
 }
 
-fn with_body(status: StatusCode, media_type: HeaderValue, body: Vec<u8>) -> Answer {
-    let mut answer = Response::new(Bytes::from(body));
+fn with_body(status: StatusCode, media_type: HeaderValue, body: impl Into<Body>) -> Answer {
+    let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
     answer
         .headers_mut()

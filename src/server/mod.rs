@@ -16,6 +16,7 @@ mod query_form;
 mod read;
 mod route;
 mod service;
+mod skeleton_body;
 pub mod store;
 mod write;
 

@@ -10,6 +10,7 @@ use crate::protocol::wire::{self, capabilities::Capabilities};
 use crate::server::answer::{self, Answer, Refusal};
 use crate::server::query_form::QueryForm;
 use crate::server::service::{self, Service};
+use crate::server::skeleton_body::SkeletonBody;
 use crate::server::store::Listing;
 use crate::server::{body, cursor, message};
 
@@ -76,20 +77,21 @@ pub(super) async fn skeleton(
     let condition = message::ReadCondition::of(&head.headers)?;
     let found = service
         .read(move |store| {
-            let skeleton = store.skeleton(&uri, contract)?;
-            Ok(skeleton.map(|skeleton| {
-                // Built here, off the threads that serve: it can be long.
-                let body = (!condition.matches(skeleton.doc_hash)).then(|| {
-                    let pages = skeleton.pages();
-                    wire::skeleton::encode(&uri, skeleton.doc_hash, &skeleton.document, pages)
-                });
-                (skeleton.doc_hash, body)
-            }))
+            let Some(skeleton) = store.skeleton(&uri, contract)? else {
+                return Ok(None);
+            };
+            let doc_hash = skeleton.doc_hash;
+            if condition.matches(doc_hash) {
+                return Ok(Some((doc_hash, None)));
+            }
+            let mut body = SkeletonBody::new(&uri, skeleton);
+            let first = body.part()?;
+            Ok(Some((doc_hash, Some((first, body)))))
         })
         .await?;
     let (doc_hash, body) = found.ok_or_else(not_found)?;
     let mut answer = match body {
-        Some(body) => answer::json(StatusCode::OK, body),
+        Some((first, body)) => answer::json(StatusCode::OK, body.into_body(first, service)),
         None => answer::empty(StatusCode::NOT_MODIFIED),
     };
     answer::set_version(&mut answer, doc_hash);

@@ -108,9 +108,7 @@ async fn handle(State(service): State<Service>, request: Request<Body>) -> Respo
     let (head, body) = request.into_parts();
     let Some(route) = service.inner.prefix.route(head.uri.path()) else {
         body::drain(&head.headers, body);
-        return Refusal::bare(StatusCode::NOT_FOUND)
-            .into_answer(false)
-            .map(Body::from);
+        return Refusal::bare(StatusCode::NOT_FOUND).into_answer(false);
     };
     let to_head = head.method == Method::HEAD;
     let mut answer = service
@@ -126,7 +124,7 @@ async fn handle(State(service): State<Service>, request: Request<Body>) -> Respo
         // length of the answer to GET (RFC 9110 §8.6).
         return answer.map(|_| Body::from_stream(stream::empty::<Result<Bytes, Infallible>>()));
     }
-    answer.map(Body::from)
+    answer
 }
 
 impl Service {

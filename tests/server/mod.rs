@@ -15,6 +15,7 @@ mod property;
 mod read_only;
 mod reads;
 mod remote;
+mod repetition;
 #[cfg(unix)]
 mod socket;
 mod store;

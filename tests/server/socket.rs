@@ -121,6 +121,7 @@ impl Connection {
         self.stream.read_line(&mut line).ok()?;
         let status = line.split(' ').nth(1)?.parse().ok()?;
         let mut length = 0;
+        let mut chunked = false;
         loop {
             line.clear();
             if self.stream.read_line(&mut line).ok()? == 0 {
@@ -128,13 +129,33 @@ impl Connection {
             }
             match line.trim_end().split_once(": ") {
                 Some(("content-length", value)) => length = value.parse().ok()?,
+                Some(("transfer-encoding", "chunked")) => chunked = true,
                 Some(_) => {}
                 None => break,
             }
         }
         let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).ok()?;
+        if chunked {
+            self.read_chunks(&mut body)?;
+        } else {
+            self.stream.read_exact(&mut body).ok()?;
+        }
         Some((status, String::from_utf8(body).unwrap()))
+    }
+
+    /// Reads chunks up to the last, which is empty (RFC 9112 §7.1).
+    fn read_chunks(&mut self, body: &mut Vec<u8>) -> Option<()> {
+        loop {
+            let mut line = String::new();
+            self.stream.read_line(&mut line).ok()?;
+            let length = usize::from_str_radix(line.trim_end(), 16).ok()?;
+            let mut chunk = vec![0; length + 2];
+            self.stream.read_exact(&mut chunk).ok()?;
+            if length == 0 {
+                return Some(());
+            }
+            body.extend_from_slice(&chunk[..length]);
+        }
     }
 
     fn create(&mut self, uri: &str, body: &Value) -> Option<u16> {
@@ -220,6 +241,26 @@ fn settings_that_cannot_be_served_end_with_usage_and_touch_nothing() {
         assert_eq!(output.status.code(), Some(64), "{arguments:?}");
         assert_eq!(output.stdout, b"", "{arguments:?}");
         assert!(!store.exists(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn long_skeleton_arrives_whole_and_the_connection_goes_on() {
+    let dir = TempDir::new().unwrap();
+    let server = Server::start(dir.path(), &[]);
+    let mut connection = server.connect();
+    let text = "x".repeat(200_000);
+    let page = json!({"title": text, "elements": []});
+    let hash = content::hash(&page, dpe_hash::ObjectKind::Page, "dpe1");
+    let (document, _) = content::doc(&vec![hash.as_str(); 50]);
+    let body = json!({"document": document, "pages": [page]});
+    assert_eq!(connection.create("x:a", &body), Some(201));
+    for _ in 0..2 {
+        assert!(connection.write_head("GET", &target("x:a"), 0, ""));
+        let (status, reply) = connection.read().unwrap();
+        let reply: Value = serde_json::from_str(&reply).unwrap();
+        assert_eq!(status, 200);
+        assert!(reply["pages"] == json!(vec![page.clone(); 50]));
     }
 }
 

@@ -105,23 +105,48 @@ fn read_page(page: Value<'_>, contract: Contract) -> Result<SkeletonPage, String
     })
 }
 
-/// Writes the body of the reply; `pages` has one text per entry of the document's `pages`.
-pub fn encode<'a>(
-    file_uri: &FileUri,
-    doc_hash: Hash,
-    document: &str,
-    pages: impl IntoIterator<Item = &'a str>,
-) -> Vec<u8> {
-    let mut body = Writer::new();
-    body.begin_object();
-    body.name("file_uri").string(file_uri.as_str());
-    body.name("doc_hash").string(&doc_hash.to_string());
-    body.name("document").raw(document);
-    body.name("pages").begin_array();
-    for page in pages {
-        body.raw(page);
+/// Writes the body of the reply piece by piece: a document can refer to a page so often that the
+/// whole would be far longer than what is stored.
+#[derive(Debug)]
+pub struct Encoder {
+    body: Writer,
+}
+
+impl Encoder {
+    /// Writes everything before the pages.
+    pub fn begin(file_uri: &FileUri, doc_hash: Hash, document: &str) -> Self {
+        let mut body = Writer::new();
+        body.begin_object();
+        body.name("file_uri").string(file_uri.as_str());
+        body.name("doc_hash").string(&doc_hash.to_string());
+        body.name("document").raw(document);
+        body.name("pages").begin_array();
+        Self { body }
     }
-    body.end_array();
-    body.end_object();
-    body.into_bytes()
+
+    /// Writes the next page, one per entry of the document's `pages`.
+    pub fn page(&mut self, page: &str) {
+        self.body.raw(page);
+    }
+
+    /// Writes what follows the last page.
+    pub fn end(&mut self) {
+        self.body.end_array();
+        self.body.end_object();
+    }
+
+    /// Returns how many bytes there are to take out.
+    pub fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Returns true if there is nothing to take out.
+    pub fn is_empty(&self) -> bool {
+        self.body.is_empty()
+    }
+
+    /// Takes out what was written since the last time.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.body.take()
+    }
 }

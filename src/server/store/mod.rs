@@ -15,6 +15,7 @@ mod query;
 mod reader;
 mod remove;
 mod schema;
+mod skeleton;
 mod spelling;
 mod switch;
 mod writer;
@@ -38,8 +39,9 @@ use crate::server::store::writer::Writer;
 pub(crate) use commit::{Commit, Condition, InlineElement, InlinePage, NewDocument};
 pub(crate) use damage::is_damage;
 pub use error::StoreError;
-pub(crate) use query::{Listing, Skeleton};
+pub(crate) use query::Listing;
 pub(crate) use remove::{Delete, Move};
+pub(crate) use skeleton::{Pages, Skeleton};
 pub(crate) use writer::NotWritten;
 
 /// What a store is opened for, and what to do where there is none.
@@ -154,7 +156,7 @@ impl Store {
         uri: &FileUri,
         contract: Contract,
     ) -> rusqlite::Result<Option<Skeleton>> {
-        self.read(|connection| query::skeleton(connection, uri, contract))
+        Skeleton::begin(&self.shared, uri, contract)
     }
 
     pub(crate) fn list(&self, listing: &Listing<'_>) -> rusqlite::Result<Vec<(FileUri, Hash)>> {

@@ -7,24 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::model::{Contract, FileUri, Hash};
 use crate::server::store::current::Document;
 use crate::server::store::damage::damaged;
-use crate::server::store::spelling::{self, Digests, ELEMENTS, PAGES};
-
-/// A skeleton under the contract it was asked for.
-#[derive(Debug)]
-pub(crate) struct Skeleton {
-    pub(crate) doc_hash: Hash,
-    pub(crate) document: String,
-    /// Text of each distinct page.
-    pages: HashMap<[u8; 32], String>,
-    order: Vec<[u8; 32]>,
-}
-
-impl Skeleton {
-    /// Returns the page texts, one per entry of the document's list.
-    pub(crate) fn pages(&self) -> impl Iterator<Item = &str> {
-        self.order.iter().map(|page| self.pages[page].as_str())
-    }
-}
+use crate::server::store::spelling::Digests;
 
 /// Which part of the list is wanted.
 #[derive(Debug)]
@@ -48,63 +31,6 @@ pub(super) fn heads(
             Ok(document.and_then(|document| document.digests.hash(contract)))
         })
         .collect()
-}
-
-pub(super) fn skeleton(
-    connection: &Connection,
-    uri: &FileUri,
-    contract: Contract,
-) -> rusqlite::Result<Option<Skeleton>> {
-    let Some(document) = Document::find(connection, uri)? else {
-        return Ok(None);
-    };
-    let Some(doc_hash) = document.digests.hash(contract) else {
-        return Ok(None);
-    };
-    let stored: String = connection
-        .prepare_cached("SELECT text FROM document WHERE id = ?1")?
-        .query_row([document.id], |row| row.get(0))?;
-    let order = spelling::children(&stored, PAGES)?;
-    let pages = page_texts(connection, document.id, contract)?;
-    if !order.iter().all(|page| pages.contains_key(page)) {
-        return Err(damaged("a document refers to a missing page"));
-    }
-    let document = match contract {
-        Contract::Dpe1 => stored,
-        other => {
-            let children = spelling::resolve(connection, "page", document.id, &order)?;
-            spelling::respell(&stored, PAGES, &children, other)?
-        }
-    };
-    Ok(Some(Skeleton {
-        doc_hash,
-        document,
-        pages,
-        order,
-    }))
-}
-
-fn page_texts(
-    connection: &Connection,
-    document: i64,
-    contract: Contract,
-) -> rusqlite::Result<HashMap<[u8; 32], String>> {
-    let mut statement =
-        connection.prepare_cached("SELECT dpe1, text FROM page WHERE document = ?1")?;
-    let rows = statement.query_map([document], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.map(|row| {
-        let (dpe1, text): ([u8; 32], String) = row?;
-        if contract == Contract::Dpe1 {
-            return Ok((dpe1, text));
-        }
-        let children = spelling::children(&text, ELEMENTS)?;
-        let children = spelling::resolve(connection, "element", document, &children)?;
-        Ok((
-            dpe1,
-            spelling::respell(&text, ELEMENTS, &children, contract)?,
-        ))
-    })
-    .collect()
 }
 
 /// Returns documents in the order of their URIs, which are ASCII: code points and bytes agree.

@@ -47,12 +47,25 @@ impl Readers {
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        let mut connection = self.take()?;
-        let transaction = connection.transaction()?;
-        let result = query(&transaction)?;
-        transaction.finish()?;
-        self.give_back(connection);
+        let connection = self.begin()?;
+        let result = query(&connection)?;
+        self.end(connection);
         Ok(result)
+    }
+
+    /// Returns a connection that sees one state of the store until it comes back to [`Self::end`].
+    pub(super) fn begin(&self) -> rusqlite::Result<Connection> {
+        let connection = self.take()?;
+        connection.execute_batch("BEGIN")?;
+        Ok(connection)
+    }
+
+    /// Ends the reading of a connection.
+    pub(super) fn end(&self, connection: Connection) {
+        // One that cannot end it is closed, which ends it, too.
+        if connection.execute_batch("ROLLBACK").is_ok() {
+            self.give_back(connection);
+        }
     }
 
     fn take(&self) -> rusqlite::Result<Connection> {
