@@ -34,7 +34,7 @@ pub struct ClientError {
     pub refusal: Option<Refusal>,
     /// What exactly the remote answered; reports keep to the status (connector contract §35).
     #[source]
-    reply: Option<ReplyError>,
+    reply: Option<Box<ReplyError>>,
 }
 
 impl From<WriteError> for ClientError {
@@ -52,7 +52,7 @@ impl From<ReplyError> for ClientError {
         Self {
             failure: classify(&reply),
             refusal: None,
-            reply: Some(reply),
+            reply: Some(Box::new(reply)),
         }
     }
 }

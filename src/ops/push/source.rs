@@ -304,14 +304,11 @@ mod tests {
     fn named_files_of_one_folder_are_one_source_and_share_its_state() {
         let place = place();
         let docs = place.path().join("docs");
-        let whole = one(&[docs.clone()]);
-        let some = vec![one(&[docs.join("a.md"), docs.join("b.md")])];
-        assert_eq!(
-            some[0].only,
-            Some(vec!["a.md".to_owned(), "b.md".to_owned()])
-        );
-        assert_eq!(some[0].uri_prefix, whole.uri_prefix);
-        assert_eq!(some[0].instance_id("r"), whole.instance_id("r"));
+        let whole = one(std::slice::from_ref(&docs));
+        let some = one(&[docs.join("a.md"), docs.join("b.md")]);
+        assert_eq!(some.only, Some(vec!["a.md".to_owned(), "b.md".to_owned()]));
+        assert_eq!(some.uri_prefix, whole.uri_prefix);
+        assert_eq!(some.instance_id("r"), whole.instance_id("r"));
     }
 
     #[test]
