@@ -92,7 +92,7 @@ impl Exit {
             Error::Show(ShowError::Store(error)) => Self::of_store_error(error),
             Error::Push(error) => Self::of_failure(&error.failure()),
             Error::Serve(error) => Self::of_serve_error(error),
-            Error::HashObject(HashObjectError::Read { .. }) => Self::Failed,
+            Error::HashObject(HashObjectError::Read { .. }) => Self::Instance,
             Error::HashObject(HashObjectError::Write(_)) => Self::Unwritten,
             Error::Directory { .. } => Self::Instance,
             Error::Runtime(_) => Self::Failed,

@@ -69,7 +69,7 @@ fn kinds_are_named_by_the_help_and_others_refused() {
 #[test]
 fn what_cannot_be_read_is_named() {
     let (code, stdout, stderr) = hash_object(&["--kind", "jcs", "no/such/file"], b"");
-    assert_eq!((code, &*stdout), (Some(2), ""));
+    assert_eq!((code, &*stdout), (Some(3), ""));
     assert!(stderr.contains("no/such/file"), "{stderr}");
 }
 

@@ -101,10 +101,15 @@ pub enum StoreError {
 impl StoreError {
     /// Returns whether the same call may succeed later without anybody changing the store.
     pub fn may_pass(&self) -> bool {
-        matches!(
-            self,
-            Self::InUse { .. } | Self::Io { .. } | Self::Database { .. }
-        )
+        use io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+        match self {
+            Self::InUse { .. } | Self::Database { .. } => true,
+            Self::Io { source, .. } => !matches!(
+                source.kind(),
+                NotADirectory | PermissionDenied | ReadOnlyFilesystem
+            ),
+            _ => false,
+        }
     }
 
     /// Tells damage, which needs a person, from trouble that may pass.
