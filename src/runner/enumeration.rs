@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use crate::json::Value;
 use crate::model::FileUri;
+use crate::state::Instance;
 use crate::sync::assembly::{Assembly, Step};
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Batch, BatchEnd, Remote, ScanRequest, Source};
+use crate::sync::wave::Operation;
 
 use super::gate::Gate;
-use super::landing::Landing;
+use super::landing::{Landing, state_failure};
 use super::round::Profile;
 
 /// What one enumeration ended with.
@@ -45,7 +47,7 @@ impl Enumeration {
         let mut batch = source.scan(first).await?;
         loop {
             let last = matches!(batch.end, BatchEnd::Final { .. });
-            let steps = self.steps(&batch, last)?;
+            let steps = self.steps(&batch, last, landing.state)?;
             let end = match batch.end {
                 BatchEnd::Next(next) => next,
                 BatchEnd::Final {
@@ -74,7 +76,7 @@ impl Enumeration {
     }
 
     /// Turns a batch into steps, as far as the gate lets them through.
-    fn steps(&mut self, batch: &Batch, last: bool) -> Result<Vec<Step>, Failure> {
+    fn steps(&mut self, batch: &Batch, last: bool, state: &Instance) -> Result<Vec<Step>, Failure> {
         let mut steps = Vec::new();
         for item in batch.items.root().items().into_iter().flatten() {
             self.produced(item);
@@ -83,7 +85,9 @@ impl Enumeration {
         if last {
             steps.extend(self.assembly.finish().map(Step::Failed));
         }
-        self.gate.pass(steps, batch.items.source().len(), last)
+        let deletes = real_deletes(&steps, state)?;
+        let bytes = batch.items.source().len();
+        self.gate.pass(steps, deletes, bytes, last)
     }
 
     /// Notes that an item mentions its documents, whatever else is wrong with it.
@@ -115,6 +119,19 @@ impl Enumeration {
             }
         }
     }
+}
+
+/// Counts the deletes that take something away: what an earlier round has deleted is said again
+/// as long as the cursor is held.
+fn real_deletes(steps: &[Step], state: &Instance) -> Result<u64, Failure> {
+    let mut deletes = 0;
+    for step in steps {
+        if let Step::Operation(Operation::Delete { uri }) = step {
+            let pending = state.pending(uri).map_err(state_failure)?;
+            deletes += u64::from(pending.confirmed.is_some());
+        }
+    }
+    Ok(deletes)
 }
 
 /// Returns the failure of a plugin that broke the wire protocol.

@@ -8,7 +8,6 @@
 use crate::sync::assembly::Step;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::guard::DeleteLimit;
-use crate::sync::wave::Operation;
 
 /// How much is read ahead at most, in bytes of messages.
 const READ_AHEAD_BYTES: usize = 32 << 20;
@@ -37,7 +36,8 @@ impl Gate {
         }
     }
 
-    /// Takes the steps of one batch of `bytes` and returns those that may land now.
+    /// Takes the steps of one batch of `bytes`, `deletes` of which take away a confirmed document,
+    /// and returns those that may land now.
     ///
     /// # Errors
     ///
@@ -45,13 +45,11 @@ impl Gate {
     pub(super) fn pass(
         &mut self,
         steps: Vec<Step>,
+        deletes: u64,
         bytes: usize,
         last: bool,
     ) -> Result<Vec<Step>, Failure> {
-        self.deletes += steps
-            .iter()
-            .filter(|step| matches!(step, Step::Operation(Operation::Delete { .. })))
-            .count() as u64;
+        self.deletes += deletes;
         self.held.extend(steps);
         self.held_bytes += bytes;
         if self.limit.exceeded(self.deletes, self.known) {
@@ -95,16 +93,16 @@ mod tests {
     #[test]
     fn steps_are_held_until_the_last_batch() {
         let mut gate = Gate::new(DeleteLimit::Usual, 100);
-        assert!(gate.pass(deletes(10), 1, false).unwrap().is_empty());
-        assert_eq!(gate.pass(deletes(10), 1, true).unwrap().len(), 20);
+        assert!(gate.pass(deletes(10), 10, 1, false).unwrap().is_empty());
+        assert_eq!(gate.pass(deletes(10), 10, 1, true).unwrap().len(), 20);
     }
 
     #[test]
     fn deletes_are_counted_over_all_batches() {
         let mut gate = Gate::new(DeleteLimit::Usual, 100);
-        assert!(gate.pass(deletes(50), 1, false).unwrap().is_empty());
+        assert!(gate.pass(deletes(50), 50, 1, false).unwrap().is_empty());
         assert_eq!(
-            gate.pass(deletes(1), 1, false).unwrap_err().code,
+            gate.pass(deletes(1), 1, 1, false).unwrap_err().code,
             "mass_delete"
         );
     }
@@ -112,14 +110,16 @@ mod tests {
     #[test]
     fn a_source_that_can_never_trip_the_guard_is_not_held() {
         let mut gate = Gate::new(DeleteLimit::Usual, 20);
-        assert_eq!(gate.pass(deletes(20), 1, false).unwrap().len(), 20);
+        assert_eq!(gate.pass(deletes(20), 20, 1, false).unwrap().len(), 20);
     }
 
     #[test]
     fn reading_ahead_is_bounded_and_deletes_still_count_afterwards() {
         let mut gate = Gate::new(DeleteLimit::Usual, 100);
-        let passed = gate.pass(deletes(40), READ_AHEAD_BYTES + 1, false).unwrap();
+        let passed = gate
+            .pass(deletes(40), 40, READ_AHEAD_BYTES + 1, false)
+            .unwrap();
         assert_eq!(passed.len(), 40);
-        assert!(gate.pass(deletes(11), 1, false).is_err());
+        assert!(gate.pass(deletes(11), 11, 1, false).is_err());
     }
 }
