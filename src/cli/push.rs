@@ -88,7 +88,7 @@ fn tell(voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
         Outcome::Succeeded => voice.say(&summary.to_string()),
         Outcome::Failed => voice.warn(&summary.to_string()),
         Outcome::Partial => {
-            voice.warn(way_out(report.incremental));
+            voice.warn(WAY_OUT);
             voice.warn(&summary.to_string());
         }
     }
@@ -96,16 +96,5 @@ fn tell(voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
 }
 
 /// What follows from documents that failed, and what to do about them.
-fn way_out(incremental: Option<bool>) -> &'static str {
-    match incremental {
-        Some(true) => {
-            "the failed documents are tried again with every push; mend them, or leave them out \
-             with .dpeignore"
-        }
-        _ => {
-            "until all documents of a push arrive, each push reads everything, and what was \
-             deleted or renamed in the source stays on the remote; mend the failed documents, or \
-             leave them out with .dpeignore"
-        }
-    }
-}
+const WAY_OUT: &str = "what failed is tried again with every push, which reads everything until then; mend it, leave it \
+    out with .dpeignore, or settle by `dpe rm` what somebody else has written";

@@ -217,6 +217,7 @@ impl OneSource<'_> {
         state: &mut state::Instance,
         remote: &R,
     ) -> Result<Report, PushError> {
+        self.reclaim_lost_files(state)?;
         let mut source = self.start().await?;
         let settings = Settings {
             contract: Contract::DEFAULT,
@@ -247,6 +248,17 @@ impl OneSource<'_> {
             self.observer.event(Event::Warning(&message));
         }
         Ok(report)
+    }
+
+    /// A file that was pushed by its name may never be enumerated with its folder. That it is gone
+    /// can only be seen by looking.
+    fn reclaim_lost_files(&self, state: &mut state::Instance) -> Result<(), PushError> {
+        if self.source.only.is_some() {
+            return Ok(());
+        }
+        let mut lost = state.named()?;
+        lost.retain(|uri| !self.source.has(uri));
+        Ok(state.reclaim(&lost)?)
     }
 
     async fn start(&self) -> Result<ConnectorProcess, PushError> {

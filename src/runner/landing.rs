@@ -106,6 +106,32 @@ impl<'a, R: Remote> Landing<'a, R> {
         !self.failures.is_empty()
     }
 
+    /// Returns the documents whose failure was reported.
+    pub(super) fn failed_documents(&self) -> HashSet<String> {
+        let subjects = self.failures.iter().map(|failure| &failure.subject);
+        subjects
+            .filter_map(|subject| match subject {
+                Subject::Document(uri) => Some(uri.clone()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Returns whether a document that was not enumerated may be in the source all the same: a
+    /// failure names it, or a folder that contains it, or does not say what it is about.
+    pub(super) fn may_be_there(&self, uri: &FileUri) -> bool {
+        self.failures.iter().any(|failure| match &failure.subject {
+            Subject::Unknown => true,
+            Subject::Document(failed) => {
+                uri.as_str() == failed
+                    || (failed.ends_with('/') && uri.as_str().starts_with(failed))
+            }
+            Subject::Move { from_uri, to_uri } => {
+                [from_uri, to_uri].iter().any(|side| uri.as_str() == **side)
+            }
+        })
+    }
+
     /// Lands steps in stream order.
     ///
     /// # Errors
@@ -450,6 +476,9 @@ impl<'a, R: Remote> Landing<'a, R> {
             Done::Moved(_) => (&mut self.counts.moved, Landed::Moved { from, to }),
         };
         *counter += 1;
+        if task.replaces {
+            self.observer.event(Event::Replaced(to));
+        }
         self.observer.event(Event::Landed(landed));
         self.touched.insert(to.clone());
     }

@@ -71,17 +71,22 @@ pub(super) async fn run<R: Remote, S: Source>(
     settings: &Settings,
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
-    if missed.is_empty() || landing.has_failures() {
+    // The contract draws no conclusion from an enumeration with failures. People expect one
+    // broken document to stand in nobody's way but its own.
+    let stops =
+        |landing: &Landing<'_, R>| landing.profile() == Profile::Contract && landing.has_failures();
+    if missed.is_empty() || stops(landing) {
         return Ok(());
     }
     if missed.incremental {
         enumerate(&mut missed, source, instance, settings, landing).await?;
-        landing.finish(false);
-        if landing.has_failures() {
-            return Ok(());
-        }
+    }
+    landing.finish(false);
+    if stops(landing) {
+        return Ok(());
     }
     let mut gone: Vec<FileUri> = missed.unproduced.into_iter().collect();
+    gone.retain(|uri| !landing.may_be_there(uri));
     if gone.is_empty() {
         return Ok(());
     }
@@ -107,6 +112,7 @@ async fn enumerate<R: Remote, S: Source>(
         considered,
         unproduced: &mut missed.unproduced,
         moved_onto: Vec::new(),
+        reported: landing.failed_documents(),
     };
     let mut request = ScanRequest {
         max_items: settings.max_items,
@@ -137,6 +143,8 @@ struct Pass<'a> {
     unproduced: &'a mut HashSet<FileUri>,
     /// Targets of moves, which a full enumeration should name as documents.
     moved_onto: Vec<FileUri>,
+    /// Documents whose failure the round has reported already.
+    reported: HashSet<String>,
 }
 
 impl Pass<'_> {
@@ -173,6 +181,15 @@ impl Pass<'_> {
                 self.considered
                     .contains(uri)
                     .then_some(Step::Operation(operation))
+            }
+            Step::Failed(Failure {
+                subject: Subject::Document(uri),
+                ..
+            }) if self.reported.contains(&uri) => {
+                if let Ok(uri) = FileUri::parse(&uri) {
+                    self.unproduced.remove(&uri);
+                }
+                None
             }
             Step::Failed(failure) => about_considered(&failure, &self.considered, self.unproduced)
                 .then_some(Step::Failed(failure)),

@@ -28,6 +28,8 @@ pub(super) struct Task {
     /// Whether an earlier round brought this about and confirmed it, so that this one did
     /// nothing.
     pub landed_before: bool,
+    /// Whether it writes over something that this instance has not confirmed as its own.
+    pub replaces: bool,
 }
 
 /// What is known of the documents a task touches.
@@ -104,6 +106,7 @@ impl Task {
             redeems: None,
             inferred: false,
             landed_before: false,
+            replaces: false,
         }
     }
 
@@ -128,7 +131,7 @@ impl Task {
         }
     }
 
-    fn judge_commit(self, known: Knowledge, wanted: Hash, rules: Rules) -> Judgement {
+    fn judge_commit(mut self, known: Knowledge, wanted: Hash, rules: Rules) -> Judgement {
         let remote = known.first.remote;
         let decided = match self.refused {
             Some(refusal) if remote != Some(wanted) => Commit::Conflict(refusal),
@@ -138,7 +141,11 @@ impl Task {
             Commit::Achieved => {
                 return Judgement::Done(self, Done::Committed(Committed::Unchanged, wanted));
             }
-            Commit::Write(base) => return Judgement::Write(self, Write::Commit(base)),
+            Commit::Write(base) => {
+                self.replaces =
+                    matches!(base, Base::Hash(hash) if known.first.confirmed != Some(hash));
+                return Judgement::Write(self, Write::Commit(base));
+            }
             Commit::Conflict(refusal) => refusal,
         };
         if self.redeems.is_some() {

@@ -33,6 +33,10 @@ const SCHEMA: Schema = Schema {
             file_uri TEXT PRIMARY KEY,
             doc_hash TEXT
         ) STRICT;
+        -- what was pushed by its name; an enumeration may not have it
+        CREATE TABLE named (
+            file_uri TEXT PRIMARY KEY
+        ) STRICT;
         -- what was touched since the last stored cursor, with the value before; NULL is absent
         CREATE TABLE write_set (
             file_uri TEXT PRIMARY KEY,
@@ -263,6 +267,36 @@ impl Instance {
         })
     }
 
+    /// Returns the documents that were pushed by their name and that no enumeration has had since.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn named(&self) -> Result<Vec<FileUri>, StateError> {
+        self.read(|database| {
+            let mut uris = database.prepare("SELECT file_uri FROM named ORDER BY file_uri")?;
+            uris.query_map([], |row| row.get::<_, String>(0))?
+                .map(|uri| file_uri(&uri?))
+                .collect()
+        })
+    }
+
+    /// Takes documents that were pushed by their name for ones of the whole source: if the next
+    /// enumeration does not have them, they are gone.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be written; nothing is then changed.
+    pub fn reclaim(&mut self, uris: &[FileUri]) -> Result<(), StateError> {
+        self.write(|transaction| {
+            for uri in uris {
+                transaction.execute("DELETE FROM named WHERE file_uri = ?1", [uri.as_str()])?;
+                journal::track(transaction, uri)?;
+            }
+            Ok(())
+        })
+    }
+
     fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -286,7 +320,7 @@ impl Instance {
 
 fn drop_everything(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch(
-        "DELETE FROM confirmed; DELETE FROM intents; DELETE FROM write_set;
+        "DELETE FROM confirmed; DELETE FROM intents; DELETE FROM write_set; DELETE FROM named;
          DELETE FROM facts WHERE name = 'cursor';",
     )
 }

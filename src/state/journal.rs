@@ -37,6 +37,7 @@ pub(super) fn apply(
     if tracking == Tracking::Tracked {
         remember(transaction, change)?;
     }
+    name(transaction, change, tracking)?;
     let run = |sql: &str, uri: &FileUri| {
         let mut statement = transaction.prepare_cached(sql)?;
         statement.execute([uri.as_str()]).map(drop)
@@ -86,6 +87,30 @@ fn remember(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<
     {
         return Ok(());
     }
+    track(transaction, uri)
+}
+
+/// Keeps apart what was pushed by its name, until an enumeration has it too.
+fn name(
+    transaction: &Transaction<'_>,
+    change: &Change,
+    tracking: Tracking,
+) -> rusqlite::Result<()> {
+    let (sql, uri) = match (change, tracking) {
+        (Change::Confirm(uri, _), Tracking::Untracked) => {
+            ("INSERT OR IGNORE INTO named (file_uri) VALUES (?1)", uri)
+        }
+        (Change::Confirm(uri, _) | Change::Forget(uri), _) => {
+            ("DELETE FROM named WHERE file_uri = ?1", uri)
+        }
+        _ => return Ok(()),
+    };
+    let mut statement = transaction.prepare_cached(sql)?;
+    statement.execute([uri.as_str()]).map(drop)
+}
+
+/// Enters a document into the write set, with its value now.
+pub(super) fn track(transaction: &Transaction<'_>, uri: &FileUri) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "INSERT OR IGNORE INTO write_set (file_uri, before)

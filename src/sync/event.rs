@@ -40,6 +40,8 @@ pub enum Event<'a> {
     },
     /// One document was delivered, or would be in a dry run.
     Landed(Landed<'a>),
+    /// A document was written over that this source had not written, as far as is known.
+    Replaced(&'a FileUri),
     /// Something failed.
     Failed(&'a Failure),
     /// An operation was not sent because an earlier move did not reach its goal

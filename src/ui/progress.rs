@@ -40,6 +40,9 @@ impl Observer for Listing {
             )),
             Event::Landed(landed) if self.changes => self.voice.warn(&line(landed)),
             Event::Landed(_) => {}
+            Event::Replaced(uri) => self.voice.warn(&format!(
+                "warning: {uri} held something that this source had not pushed; it was replaced"
+            )),
             Event::Failed(failure) => self.voice.warn(&failure_line(failure)),
             Event::Warning(text) => self.voice.warn(&format!("warning: {}", printable(text))),
             Event::BatchReadRejected {

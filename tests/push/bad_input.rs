@@ -109,6 +109,25 @@ fn a_round_that_would_delete_most_stops_before_the_first_write() {
 }
 
 #[test]
+fn deletes_that_were_made_already_do_not_trip_the_guard() {
+    let place = Place::new();
+    for number in 0..60 {
+        place.write(&format!("{number}.md"), format!("Text {number}.\n"));
+    }
+    place.pushed();
+    for number in 0..25 {
+        place.remove(&format!("{number}.md"));
+    }
+    place.write("bad.json", "{");
+    let (report, _) = place.push();
+    assert_eq!((report.counts.deleted, report.counts.failed), (25, 1));
+    let (report, run) = place.push();
+    assert_eq!((run.code, report.counts.deleted), (Some(1), 0), "{run:?}");
+    place.remove("bad.json");
+    assert_eq!(place.pushed().unchanged, 35);
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused_and_left_untouched() {
     let place = pushed_place();
     let file = place.store().join("remote.db");

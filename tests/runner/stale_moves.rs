@@ -135,7 +135,9 @@ async fn what_an_earlier_round_has_done_is_not_counted_again() {
     let items = [rename("a", "c"), super::fixture::delete("b"), error("bad")];
     let first = place.says(&items, "c-2", true).await;
     assert_eq!(summary(&first), "partial 0 0 1 1 1 1");
-    let second = place.says(&items, "c-2", true).await;
+    let full = [document("c", "x"), document("k", "k"), error("bad")];
+    let mut source = Scripted::new([last(&items, "c-2", true), last(&full, "full", false)]);
+    let second = place.round(&mut source).await;
     assert_eq!(summary(&second), "partial 0 0 2 0 0 1");
 }
 
@@ -153,4 +155,52 @@ async fn a_move_that_failed_is_not_counted_as_unchanged() {
             .confirmed
             .is_some()
     );
+}
+
+/// One broken document stands in nobody's way but its own.
+#[tokio::test]
+async fn good_documents_arrive_and_gone_ones_go_while_another_one_fails() {
+    let place = place_with(&[("a", "x"), ("z", "z"), ("k", "k")]).await;
+    let items = [
+        error("bad"),
+        document("a", "x2"),
+        super::fixture::delete("z"),
+        document("n", "n"),
+    ];
+    place.says(&items, "c-2", true).await;
+    // All of that was undone: against the old cursor there is nothing to say.
+    let full = [
+        error("bad"),
+        document("a", "x"),
+        document("z", "z"),
+        document("k", "k"),
+    ];
+    let mut source = Scripted::new([
+        last(&[error("bad")], "c-3", true),
+        last(&full, "full", false),
+    ]);
+    let report = place.round(&mut source).await;
+    assert_eq!(failures(&report), ["item/plugin/source_unavailable/true"]);
+    assert_eq!(summary(&report), "partial 1 1 1 1 0 1");
+    place.holds(&[("a", "x"), ("z", "z"), ("k", "k")]).await;
+}
+
+#[tokio::test]
+async fn what_lies_below_a_folder_that_failed_is_not_taken_for_gone() {
+    let place = place_with(&[("k", "k")]).await;
+    place
+        .says(
+            &[document("d/a", "x"), document("e/a", "y"), error("bad")],
+            "c-2",
+            true,
+        )
+        .await;
+    let full = [error("d/"), document("k", "k")];
+    let mut source = Scripted::new([
+        last(&[error("d/")], "c-3", true),
+        last(&full, "full", false),
+    ]);
+    let report = place.round(&mut source).await;
+    assert_eq!(summary(&report), "partial 0 0 2 1 0 1");
+    place.holds(&[("d/a", "x"), ("k", "k")]).await;
 }

@@ -158,7 +158,7 @@ impl PushError {
 fn way_out(failure: &Failure) -> &'static str {
     match &*failure.code {
         "mass_delete" => {
-            "nothing was written. If the documents are really to go, push again with \
+            "none of these was deleted. If the documents are really to go, push again with \
              --max-delete N or --max-delete N%"
         }
         "source_failed" if !failure.retryable => {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use dpe_connector::manifest::Manifest;
@@ -197,6 +198,15 @@ impl FolderSource {
         }
         json.end_object();
         RawValue::from_string(json.into_string()).expect("the writer writes JSON")
+    }
+
+    /// Returns whether the folder still has the file of a document.
+    pub fn has(&self, uri: &FileUri) -> bool {
+        let path = path::path_of(&self.uri_prefix, uri.as_str());
+        path.is_some_and(|path| {
+            let path = OsStr::from_bytes(&path);
+            self.root.join(path).symlink_metadata().is_ok()
+        })
     }
 
     /// Returns the glob that matches `path` alone, if it lies inside the folder.

@@ -24,9 +24,7 @@ pub enum StoreError {
     #[error("the store at {} is in use{}", dir.display(), by(*pid))]
     #[diagnostic(
         code(dpe::server::store_in_use),
-        help(
-            "wait until the other process has ended, or stop it; if it is `dpe serve`, use its URL as the remote"
-        )
+        help("wait until the other process has ended, or stop it")
     )]
     InUse {
         /// Directory of the store.
