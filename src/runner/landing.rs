@@ -387,6 +387,13 @@ impl<'a, R: Remote> Landing<'a, R> {
             self.unachieved.redeemed(to);
             settlement.changes.extend(self.clear_source(from).await?);
         }
+        // What somebody else had written came along with the move; the source has something else.
+        if task.resubmitted > 0
+            && let Done::Moved(_) = done
+        {
+            let (_, to) = task::sides(&task.operation);
+            self.undecided.skipped.push(to.clone());
+        }
         settlement.done.push((task, done));
         Ok(())
     }

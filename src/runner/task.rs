@@ -142,7 +142,7 @@ impl Task {
                 return Judgement::Done(self, Done::Committed(Committed::Unchanged, wanted));
             }
             Commit::Write(base) => {
-                self.replaces =
+                self.replaces |=
                     matches!(base, Base::Hash(hash) if known.first.confirmed != Some(hash));
                 return Judgement::Write(self, Write::Commit(base));
             }
@@ -229,6 +229,7 @@ impl Task {
             return self.conflict(refusal, true);
         }
         self.resubmitted += 1;
+        self.replaces = true;
         self.refused = None;
         self.demanded = Some(base);
         self.judge(known, rules)

@@ -204,3 +204,18 @@ async fn what_lies_below_a_folder_that_failed_is_not_taken_for_gone() {
     assert_eq!(summary(&report), "partial 0 0 2 1 0 1");
     place.holds(&[("d/a", "x"), ("k", "k")]).await;
 }
+
+#[tokio::test]
+async fn a_renamed_document_that_somebody_else_changed_ends_with_the_content_of_the_source() {
+    let place = place_with(&[("a", "x"), ("k", "k")]).await;
+    place.somebody_writes("a", "foreign").await;
+    let full = [document("b", "x"), document("k", "k")];
+    let mut source = Scripted::new([
+        last(&[rename("a", "b")], "c-2", true),
+        last(&full, "full", false),
+    ]);
+    let report = place.round(&mut source).await;
+    assert_eq!(report.outcome.as_str(), "succeeded");
+    assert!(place.heard.contains("Replaced"));
+    place.holds(&[("b", "x"), ("k", "k")]).await;
+}
