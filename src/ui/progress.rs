@@ -1,15 +1,23 @@
 //! Tells a person what happens to documents while it happens.
 
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
 use crate::sync::event::{Event, Landed, Observer};
 use crate::sync::failure::{Failure, Level, Subject};
 
 use super::Voice;
 use super::text::printable;
 
+/// So many lines of a connector are kept to tell repetitions.
+const REMEMBERED: usize = 1000;
+
 /// Lists what happens during rounds on stderr.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Listing {
     voice: Voice,
+    /// What connectors have said: one that enumerates twice in a round says it twice.
+    said: Mutex<HashSet<String>>,
     /// Whether every change is listed, and not only what goes wrong.
     changes: bool,
 }
@@ -19,6 +27,7 @@ impl Listing {
     pub fn new(voice: Voice, dry_run: bool) -> Self {
         Self {
             voice,
+            said: Mutex::default(),
             changes: voice.verbose > 0 || (dry_run && !voice.quiet),
         }
     }
@@ -32,12 +41,18 @@ impl Observer for Listing {
                 uri_prefix,
                 remote,
                 dry_run,
-            } => self.voice.say(&format!(
-                "{} {} as {uri_prefix} to {}",
-                if dry_run { "comparing" } else { "pushing" },
-                printable(source),
-                printable(remote),
-            )),
+            } => {
+                self.said
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clear();
+                self.voice.say(&format!(
+                    "{} {} as {uri_prefix} to {}",
+                    if dry_run { "comparing" } else { "pushing" },
+                    printable(source),
+                    printable(remote),
+                ));
+            }
             Event::Landed(landed) if self.changes => self.voice.warn(&line(landed)),
             Event::Landed(_) => {}
             Event::Replaced(uri) => self.voice.warn(&format!(
@@ -54,7 +69,12 @@ impl Observer for Listing {
                  them it does not let be read",
                 printable(code)
             )),
-            Event::PluginStderr(text) => self.voice.say(&printable(text)),
+            Event::PluginStderr(text) => {
+                let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+                if said.len() >= REMEMBERED || said.insert(text.to_owned()) {
+                    self.voice.say(&printable(text));
+                }
+            }
             Event::Skipped { uris, cause } => {
                 let names: Vec<&str> = uris.iter().map(|uri| uri.as_str()).collect();
                 self.voice.warn(&format!(

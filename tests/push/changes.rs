@@ -209,3 +209,17 @@ fn files_pushed_by_name_go_with_the_folder_when_they_are_gone() {
     assert_eq!(place.pushed(), counts(0, 0, 0, 1, 4));
     assert_eq!(place.remote(), place.fresh_remote());
 }
+
+#[test]
+fn what_the_connector_says_is_said_once_even_if_it_enumerates_twice() {
+    let place = three_documents();
+    place.write("data.bin", b"\0\x01\x02");
+    place.pushed();
+    place.write("a.md", "Changed.\n");
+    place.write("bad.json", "{");
+    place.push();
+    place.write("a.md", "# One\n\nFirst.\n");
+    let (report, run) = place.push();
+    assert_eq!(report.counts.updated, 1, "{run:?}");
+    assert_eq!(run.stderr.matches("skipped 1 file").count(), 1, "{run:?}");
+}
