@@ -9,6 +9,13 @@ pub const DPE_DOC_HASH: HeaderName = HeaderName::from_static("dpe-doc-hash");
 /// Code of a DPE error.
 pub const DPE_ERROR_CODE: HeaderName = HeaderName::from_static("dpe-error-code");
 
+/// When a staging session expires, RFC 3339 in UTC.
+pub const DPE_SESSION_EXPIRES: HeaderName = HeaderName::from_static("dpe-session-expires");
+/// Bytes of an object that a session has received.
+pub const DPE_UPLOAD_OFFSET: HeaderName = HeaderName::from_static("dpe-upload-offset");
+
+/// Media type of the bytes of a blob.
+pub const MEDIA_TYPE_BYTES: &str = "application/octet-stream";
 /// Media type of JSON bodies.
 pub const MEDIA_TYPE_JSON: &str = "application/json";
 /// Media type of problem bodies (RFC 9457).

@@ -8,6 +8,7 @@
 //! This room knows nothing of sockets, stores, clocks or what a reply means for a document.
 
 pub mod condition;
+pub mod content_range;
 pub mod error_code;
 pub mod headers;
 pub mod problem;
@@ -16,11 +17,15 @@ pub mod request;
 pub mod response;
 pub mod retry_after;
 pub mod routes;
+pub mod staged;
+pub(crate) mod timestamp;
 pub mod wire;
 
+pub use content_range::ContentRange;
 pub use error_code::ErrorCode;
 pub use problem::Missing;
 pub use reply::ReplyError;
 pub use request::Request;
 pub use response::Response;
 pub use retry_after::{RetryAfter, Wait};
+pub use staged::Staged;

@@ -109,6 +109,7 @@ pub(crate) fn read(response: &Response, contract: Option<Contract>) -> Option<Co
             .unwrap_or_else(|| code.clone()),
         retryable: known.map_or_else(|| says_retryable() == Some(true), ErrorCode::retryable),
         retry_after: reply::retry_after(response),
+        upload_offset: reply::upload_offset(response),
         missing: (known == Some(ErrorCode::MissingContent)).then(|| reported(body, contract)),
         code,
     })

@@ -65,6 +65,8 @@ pub struct Coded {
     pub retryable: bool,
     /// `Retry-After`, if there was one.
     pub retry_after: Option<RetryAfter>,
+    /// `DPE-Upload-Offset`, if there was a valid one: where a chunked upload has to go on.
+    pub upload_offset: Option<u64>,
     /// What is missing; always there for `DPE_MISSING_CONTENT`, never for another code.
     pub missing: Option<Reported>,
 }
@@ -144,6 +146,25 @@ pub(super) fn count(value: Value<'_>, name: &str) -> Result<u64, String> {
 pub(super) fn hash(value: Value<'_>, contract: Contract) -> Result<Hash, String> {
     let text = string(value, "hash")?;
     Hash::parse(&text, Contracts::only(contract)).map_err(|error| format!("{text:?}: {error}"))
+}
+
+/// Reads an array of hashes of the declared contract.
+pub(super) fn hashes(
+    value: Value<'_>,
+    name: &str,
+    contract: Contract,
+) -> Result<Vec<Hash>, String> {
+    array(value, name)?
+        .map(|item| hash(item, contract))
+        .collect()
+}
+
+/// Returns `DPE-Upload-Offset`, if it consists of ASCII digits and fits the machine range
+/// (http-binding §17).
+pub(super) fn upload_offset(response: &Response) -> Option<u64> {
+    let text = response.header(&headers::DPE_UPLOAD_OFFSET)?;
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
 }
 
 /// Returns `DPE-Doc-Hash`, if present.

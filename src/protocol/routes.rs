@@ -14,6 +14,16 @@ pub const HEADS: &str = "heads";
 pub const DOCUMENTS: &str = "documents";
 /// Path of move.
 pub const MOVE: &str = "move";
+/// Path of negotiate.
+pub const NEGOTIATE: &str = "negotiate";
+/// First segment of the paths of staged objects.
+pub const STAGING: &str = "staging";
+/// Segment of staged pages.
+pub const PAGES: &str = "pages";
+/// Segment of staged elements.
+pub const OBJECTS: &str = "objects";
+/// Segment of staged blobs.
+pub const BLOBS: &str = "blobs";
 
 /// Returns the target of the document resource of `uri`.
 pub fn document(uri: &str) -> String {
@@ -35,6 +45,18 @@ pub fn list(prefix: &str, cursor: Option<&str>, limit: Option<u64>) -> String {
     if let Some(limit) = limit {
         target.push_str("&limit=");
         target.push_str(&limit.to_string());
+    }
+    target
+}
+
+/// Returns the target of a staged object. The `:` of its name is sent literally (http-binding
+/// §1.2).
+pub fn staged(session: &str, kind: &str, name: &str) -> String {
+    let mut target = format!("{STAGING}/");
+    encode_into(session, &mut target);
+    for segment in [kind, name] {
+        target.push('/');
+        target.push_str(segment);
     }
     target
 }
@@ -74,6 +96,18 @@ mod tests {
         assert_eq!(
             list("a/", Some("x=&"), Some(5)),
             "documents?prefix=a%2F&cursor=x%3D%26&limit=5"
+        );
+    }
+
+    #[test]
+    fn staged_objects_are_addressed_with_a_literal_colon_and_any_session_id() {
+        assert_eq!(
+            staged("st-1", BLOBS, "sha256:00"),
+            "staging/st-1/blobs/sha256:00"
+        );
+        assert_eq!(
+            staged("a/b c", PAGES, "dpe1:0"),
+            "staging/a%2Fb%20c/pages/dpe1:0"
         );
     }
 
