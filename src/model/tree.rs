@@ -28,6 +28,8 @@ pub struct Object {
     pub hash: Hash,
     /// Its text: canonical, but readable again (see [`ReadableText`]).
     pub text: Box<str>,
+    /// The blob it refers to; only elements can.
+    pub blob: Option<BlobRef>,
 }
 
 /// A whole document ready for delivery.
@@ -174,7 +176,7 @@ impl TreeBuilder {
         let hash = hash.map_err(under_page)?;
         self.page_list.push(hash);
         if self.seen.insert(hash) {
-            self.pages.push(self.object(hash));
+            self.pages.push(self.object(hash, None));
         }
         Ok(())
     }
@@ -187,7 +189,7 @@ impl TreeBuilder {
         let hash = self.take(|sink| element.write(blob, sink))?;
         self.element_count += 1;
         if self.seen.insert(hash) {
-            self.elements.push(self.object(hash));
+            self.elements.push(self.object(hash, blob));
             let new_blob = blob.filter(|&blob| self.seen_blobs.insert(blob));
             self.blobs.extend(new_blob);
         }
@@ -206,9 +208,9 @@ impl TreeBuilder {
     }
 
     /// Returns the object at hand.
-    fn object(&self, hash: Hash) -> Object {
+    fn object(&self, hash: Hash, blob: Option<BlobRef>) -> Object {
         let text = self.text.as_str().into();
-        Object { hash, text }
+        Object { hash, text, blob }
     }
 }
 

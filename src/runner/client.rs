@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::model::{Contract, FileUri, Hash, Tree};
 use crate::protocol::wire::{capabilities, commit, delete, head, heads, list, move_, skeleton};
 use crate::protocol::{ErrorCode, ReplyError, Request, Response, Wait, problem};
+use crate::sync::blobs::Blobs;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Base, Committed, Refusal, Remote, Transport, WriteError};
 
@@ -219,6 +220,7 @@ impl<T: Transport> Remote for Client<T> {
         uri: &FileUri,
         base: Base,
         tree: &Tree,
+        _blobs: &Blobs,
     ) -> Result<Committed, WriteError> {
         let pages: Vec<&str> = tree.pages.iter().map(|page| &*page.text).collect();
         let objects: Vec<&str> = tree.elements.iter().map(|element| &*element.text).collect();

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::model::{FileUri, Hash, Tree};
+use crate::sync::blobs::Blobs;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Base, Committed, Refusal, Remote, WriteError};
 
@@ -67,6 +68,7 @@ impl<R: Remote> Remote for DryRun<'_, R> {
         uri: &FileUri,
         base: Base,
         tree: &Tree,
+        _blobs: &Blobs,
     ) -> Result<Committed, WriteError> {
         let committed = match (self.head(uri).await?, base) {
             (Some(head), _) if head == tree.doc_hash => Committed::Unchanged,

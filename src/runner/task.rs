@@ -256,7 +256,7 @@ impl Task {
     /// Returns the intents of a write (§19.3).
     pub(super) fn intents(&self, write: Write) -> Vec<Change> {
         match (&self.operation, write) {
-            (Operation::Commit { uri, tree }, _) => {
+            (Operation::Commit { uri, tree, .. }, _) => {
                 vec![Change::Intend(uri.clone(), Some(tree.doc_hash))]
             }
             (Operation::Delete { uri }, _) => vec![Change::Intend(uri.clone(), None)],
@@ -301,8 +301,8 @@ impl Task {
         write: Write,
     ) -> Result<Done, WriteError> {
         match (&self.operation, write) {
-            (Operation::Commit { uri, tree }, Write::Commit(base)) => {
-                let committed = remote.commit(uri, base, tree).await?;
+            (Operation::Commit { uri, tree, blobs }, Write::Commit(base)) => {
+                let committed = remote.commit(uri, base, tree, blobs).await?;
                 Ok(Done::Committed(committed, tree.doc_hash))
             }
             (Operation::Delete { uri }, Write::Delete(base)) => {

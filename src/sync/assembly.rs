@@ -4,6 +4,7 @@
 use crate::json::{Text, Value};
 use crate::model::{Contract, FileUri, Tree, TreeBuilder, Violation};
 
+use super::blobs::Blobs;
 use super::failure::{Failure, FailureSource, Subject};
 use super::item::{self, Item, Rejected, Segment};
 use super::wave::Operation;
@@ -139,6 +140,7 @@ impl Assembly {
             Ok(tree) => Step::Operation(Operation::Commit {
                 uri,
                 tree: Box::new(tree),
+                blobs: Blobs::default(),
             }),
             Err(violation) => Step::Failed(violated(&uri, &violation)),
         });
@@ -260,7 +262,7 @@ mod tests {
         steps
             .iter()
             .map(|step| match step {
-                Step::Operation(Operation::Commit { uri, tree }) => {
+                Step::Operation(Operation::Commit { uri, tree, .. }) => {
                     format!("{uri} {} pages", tree.page_list.len())
                 }
                 Step::Operation(Operation::Delete { uri }) => format!("delete {uri}"),

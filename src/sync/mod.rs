@@ -5,6 +5,7 @@
 //! and no clock; those stand behind the ports.
 
 pub mod assembly;
+pub mod blobs;
 pub mod decision;
 pub mod event;
 pub mod failure;

@@ -6,6 +6,7 @@ use crate::json;
 use crate::model::{FileUri, Hash, Tree};
 use crate::protocol::{Request, Response};
 
+use super::blobs::Blobs;
 use super::failure::Failure;
 
 /// Carries one DPE/1 request to a remote and brings the reply back.
@@ -121,7 +122,7 @@ pub trait Remote: Send + Sync {
     /// When the remote cannot be read.
     fn is_empty(&self, prefix: &str) -> impl Future<Output = Result<bool, WriteError>> + Send;
 
-    /// Makes `tree` the content of `uri` under `base`.
+    /// Makes `tree` the content of `uri` under `base`; `blobs` has the bytes it may need.
     ///
     /// # Errors
     ///
@@ -131,6 +132,7 @@ pub trait Remote: Send + Sync {
         uri: &FileUri,
         base: Base,
         tree: &Tree,
+        blobs: &Blobs,
     ) -> impl Future<Output = Result<Committed, WriteError>> + Send;
 
     /// Deletes `uri` if it holds `base`.

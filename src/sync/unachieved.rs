@@ -178,6 +178,7 @@ mod tests {
     use super::{Cause, Permission, Unachieved};
     use crate::json::Text;
     use crate::model::{Contract, FileUri, TreeBuilder};
+    use crate::sync::blobs::Blobs;
     use crate::sync::wave::Operation;
 
     fn uri(name: &str) -> FileUri {
@@ -199,6 +200,7 @@ mod tests {
         Operation::Commit {
             uri: uri(name),
             tree: Box::new(tree),
+            blobs: Blobs::default(),
         }
     }
 

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 
 use crate::model::{FileUri, Tree};
 
+use super::blobs::Blobs;
+
 /// One change that a source asked for.
 #[derive(Debug)]
 pub enum Operation {
@@ -14,6 +16,8 @@ pub enum Operation {
         uri: FileUri,
         /// Its content.
         tree: Box<Tree>,
+        /// The bytes of its blobs.
+        blobs: Blobs,
     },
     /// Remove the document.
     Delete {

@@ -1,6 +1,7 @@
 //! A remote that lets some documents not be read: connector contract §19.5.
 
 use dpe::model::{FileUri, Hash, Tree};
+use dpe::sync::blobs::Blobs;
 use dpe::sync::failure::{Failure, FailureSource, Level};
 use dpe::sync::ports::{Base, Committed, Remote, WriteError};
 
@@ -40,8 +41,9 @@ impl Remote for Guarded<'_> {
         uri: &FileUri,
         base: Base,
         tree: &Tree,
+        blobs: &Blobs,
     ) -> Result<Committed, WriteError> {
-        self.0.commit(uri, base, tree).await
+        self.0.commit(uri, base, tree, blobs).await
     }
 
     async fn delete(&self, uri: &FileUri, base: Hash) -> Result<(), WriteError> {

@@ -12,6 +12,7 @@ use dpe::protocol::wire::capabilities::Limits;
 use dpe::runner::{Client, Instance, Profile, Round, Settings};
 use dpe::server::{InProcess, OpenMode, Options, Service, Store};
 use dpe::state::{self, StateDirectory, StateError};
+use dpe::sync::blobs::Blobs;
 use dpe::sync::event::{Event, Observer};
 use dpe::sync::failure::{Failure, FailureSource, Level};
 use dpe::sync::ports::{Base, Batch, BatchEnd, PluginIdentity, Remote, ScanRequest, Source};
@@ -215,7 +216,7 @@ impl Place {
         let head = self.client.head(&uri(name)).await.unwrap();
         let base = head.map_or(Base::Absent, Base::Hash);
         self.client
-            .commit(&uri(name), base, &tree(text))
+            .commit(&uri(name), base, &tree(text), &Blobs::default())
             .await
             .unwrap();
     }

@@ -2,6 +2,7 @@
 //! round compares it with what the remote holds (connector contract §19.2, §19.3).
 
 use dpe::model::{FileUri, Hash, Tree};
+use dpe::sync::blobs::Blobs;
 use dpe::sync::decision::{Policies, Policy};
 use dpe::sync::failure::{Failure, FailureSource, Level};
 use dpe::sync::ports::{Base, Committed, Remote, WriteError};
@@ -41,8 +42,9 @@ impl Remote for Deaf<'_> {
         uri: &FileUri,
         base: Base,
         tree: &Tree,
+        blobs: &Blobs,
     ) -> Result<Committed, WriteError> {
-        self.0.commit(uri, base, tree).await.and(Err(lost()))
+        self.0.commit(uri, base, tree, blobs).await.and(Err(lost()))
     }
 
     async fn delete(&self, uri: &FileUri, base: Hash) -> Result<(), WriteError> {
