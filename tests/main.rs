@@ -9,6 +9,7 @@
 mod hash_contract;
 mod host;
 mod house;
+mod over_http;
 mod protocol;
 mod push;
 mod runner;

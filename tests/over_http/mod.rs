@@ -1,0 +1,4 @@
+//! Both ends of the wire over real sockets, with peers and faults in between.
+
+mod served;
+mod storm;
