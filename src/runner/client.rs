@@ -7,7 +7,9 @@ use crate::protocol::wire::{capabilities, commit, delete, head, heads, list, mov
 use crate::protocol::{ErrorCode, ReplyError, Request, Response, Wait, problem};
 use crate::sync::blobs::Blobs;
 use crate::sync::failure::{Failure, FailureSource, Level};
-use crate::sync::ports::{Base, Committed, Refusal, Remote, Transport, WriteError};
+use crate::sync::ports::{
+    Base, Committed, LocalFault, Refusal, Remote, Transport, TransportFailure, WriteError,
+};
 
 /// Repetitions of one request (HTTP binding §22).
 const MAX_RETRIES: u32 = 2;
@@ -61,7 +63,11 @@ impl From<ReplyError> for ClientError {
 /// What a person can do about it.
 fn way_out(failure: &Failure) -> &'static str {
     match &*failure.code {
-        "remote_unauthorized" => "give a credential that the remote knows",
+        "remote_unauthorized" => {
+            "give the complete Authorization value of a caller the remote knows by \
+             DPE_AUTHORIZATION, DPE_AUTHORIZATION_FILE or DPE_AUTHORIZATION_COMMAND"
+        }
+        "secret_missing" => "mend what the variable names, or unset it to go without a credential",
         "remote_incompatible" => "use a remote and a version of dpe that speak the same contract",
         "remote_protocol_error" => "check that the location is that of a DPE remote",
         "DPE_FORBIDDEN" => "ask whoever runs the remote for the right to this document",
@@ -269,6 +275,12 @@ enum Resend {
     Never,
 }
 
+impl Resend {
+    fn allows(self, lost: &TransportFailure) -> bool {
+        lost.local.is_none() && (lost.definitely_not_sent || self == Self::Safe)
+    }
+}
+
 /// Sends a request, again where that is safe (HTTP binding §15.2, transport layer).
 async fn exchange<T: Transport>(
     transport: &T,
@@ -284,22 +296,25 @@ async fn exchange<T: Transport>(
                 Some(wait) if again => tokio::time::sleep(wait).await,
                 _ => return Ok(response),
             },
-            Err(lost) if again && (lost.definitely_not_sent || resend == Resend::Safe) => {}
-            Err(lost) => {
-                let failure = Failure::new(
-                    Level::Round,
-                    FailureSource::Remote,
-                    "remote_unavailable",
-                    lost.message,
-                );
-                return Err(WriteError {
-                    failure: failure.retryable(true),
-                    outcome_unknown: !lost.definitely_not_sent,
-                    refusal: None,
-                });
-            }
+            Err(lost) if again && resend.allows(&lost) => {}
+            Err(lost) => return Err(transport_failed(lost)),
         }
         retries += 1;
+    }
+}
+
+/// A credential that cannot be had is for somebody to mend (connector contract §7.1); everything
+/// else about a network may pass (§25.2).
+fn transport_failed(lost: TransportFailure) -> WriteError {
+    let (level, source, code) = match lost.local {
+        Some(LocalFault::Credential) => (Level::Instance, FailureSource::Runner, "secret_missing"),
+        _ => (Level::Round, FailureSource::Remote, "remote_unavailable"),
+    };
+    let failure = Failure::new(level, source, code, lost.message);
+    WriteError {
+        failure: failure.retryable(level == Level::Round),
+        outcome_unknown: !lost.definitely_not_sent,
+        refusal: None,
     }
 }
 

@@ -7,7 +7,7 @@ use tower::ServiceExt;
 
 use crate::protocol::{Request, Response};
 use crate::server::Service;
-use crate::sync::ports::{Transport, TransportFailure};
+use crate::sync::ports::{LocalFault, Transport, TransportFailure};
 
 /// A transport that ends in a service of this process.
 #[derive(Clone, Debug)]
@@ -28,16 +28,16 @@ impl InProcess {
 
 impl Transport for InProcess {
     async fn send(&self, request: Request) -> Result<Response, TransportFailure> {
-        let request = self.to_http(request).map_err(|error| TransportFailure {
-            definitely_not_sent: true,
-            message: format!("the request cannot be written as HTTP: {error}"),
+        let request = self.to_http(request).map_err(|error| {
+            let why = format!("the request cannot be written as HTTP: {error}");
+            TransportFailure::local(LocalFault::Request, why)
         })?;
         let answer = self.router.clone().oneshot(request).await;
         let (head, body) = answer.unwrap_or_else(|never| match never {}).into_parts();
-        let body = body.collect().await.map_err(|error| TransportFailure {
-            definitely_not_sent: false,
-            message: format!("the reply broke off: {error}"),
-        })?;
+        let body = body
+            .collect()
+            .await
+            .map_err(|error| TransportFailure::lost(format!("the reply broke off: {error}")))?;
         Ok(Response {
             status: head.status.as_u16(),
             headers: head.headers,

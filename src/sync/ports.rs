@@ -22,14 +22,56 @@ pub trait Transport: Send + Sync {
     ) -> impl Future<Output = Result<Response, TransportFailure>> + Send;
 }
 
-/// No reply: the two cases that the rules of resending tell apart (HTTP binding §15.1).
+/// No reply: the cases that the rules of resending tell apart (HTTP binding §15.1).
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct TransportFailure {
     /// True only with positive evidence that the request never left.
     pub definitely_not_sent: bool,
+    /// Set if this side could not even build the request (§13.3): then it never left, and sending
+    /// it again cannot help.
+    pub local: Option<LocalFault>,
     /// For people; never holds a credential.
     pub message: String,
+}
+
+/// What kept a request from being built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalFault {
+    /// The request itself: a header value or a URL that HTTP does not allow.
+    Request,
+    /// A credential was promised and could not be had (connector contract §7.1,
+    /// `secret_missing`).
+    Credential,
+}
+
+impl TransportFailure {
+    /// Returns the failure of a request that never left because there was no connection.
+    pub fn not_sent(message: impl Into<String>) -> Self {
+        Self {
+            definitely_not_sent: true,
+            local: None,
+            message: message.into(),
+        }
+    }
+
+    /// Returns the failure of a request that may have reached the remote.
+    pub fn lost(message: impl Into<String>) -> Self {
+        Self {
+            definitely_not_sent: false,
+            local: None,
+            message: message.into(),
+        }
+    }
+
+    /// Returns the failure of a request that could not be built.
+    pub fn local(fault: LocalFault, message: impl Into<String>) -> Self {
+        Self {
+            definitely_not_sent: true,
+            local: Some(fault),
+            message: message.into(),
+        }
+    }
 }
 
 /// A running plugin (connector contract §10, §11).
