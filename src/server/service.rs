@@ -19,6 +19,7 @@ use crate::protocol::wire::capabilities::Limits;
 use crate::server::access::{Access, Caller};
 use crate::server::answer::{Answer, Refusal};
 use crate::server::body;
+use crate::server::clock::Clock;
 use crate::server::query_form::QueryForm;
 use crate::server::read;
 use crate::server::route::{Prefix, Route};
@@ -69,6 +70,7 @@ pub(super) struct Inner {
     pub(super) limits: Limits,
     pub(super) public_url: String,
     pub(super) access: Access,
+    pub(super) clock: Clock,
     /// Prefix as it was given, for callers in-process.
     pub(super) base: String,
     prefix: Prefix,
@@ -89,6 +91,7 @@ impl Service {
                 limits,
                 public_url: options.public_url,
                 access: options.access,
+                clock: Clock::default(),
                 prefix: Prefix::new(&options.prefix),
                 base: options.prefix,
                 readers: Arc::new(Semaphore::new(READERS)),

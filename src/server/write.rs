@@ -1,5 +1,7 @@
 //! Writes: commit, delete and move up to where the document's state matters (http-binding §10).
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
@@ -49,6 +51,20 @@ pub(super) async fn commit(
         .await
         .map_err(not_written)?
         .map_err(on_document)?;
+    Ok(committed(reply))
+}
+
+/// Commits as the server itself: whoever may do that needs no further right, and a condition that
+/// does not hold is a conflict (409), since there is no conditional request that failed.
+pub(super) async fn commit_as_itself(service: &Service, commit: Commit) -> Result<Answer, Refusal> {
+    let conflict = StatusCode::CONFLICT;
+    let reply = service
+        .inner
+        .store
+        .commit(commit)
+        .await
+        .map_err(not_written)?
+        .map_err(|refused| refusal(refused, conflict, conflict))?;
     Ok(committed(reply))
 }
 
@@ -145,13 +161,10 @@ fn judge_move(
 /// A commit after everything that the request alone decides (steps 1.1 to 1.5).
 struct JudgedCommit {
     uri: FileUri,
-    contract: Contract,
     condition: WriteCondition,
     force: bool,
-    document: NewDocument,
-    pages: Vec<(model::Hash, InlinePage)>,
-    elements: Vec<(model::Hash, InlineElement)>,
-    names_session: bool,
+    objects: Objects,
+    session: Option<String>,
 }
 
 impl JudgedCommit {
@@ -165,26 +178,22 @@ impl JudgedCommit {
         let contract = message::contract(headers, declared)?;
         let shape = wire::commit::Shape::read(text.root()).map_err(invalid_envelope)?;
         let uri = message::file_uri(uri)?;
-        let document = document(shape.document, contract, declared)?;
-        let pages = shape.pages.into_iter();
-        let pages = pages.map(|value| page(value, contract, declared));
-        let pages = pages.collect::<Result<_, _>>()?;
-        let elements = shape.objects.into_iter();
-        let elements = elements.map(|value| element(value, contract));
-        let elements = elements.collect::<Result<_, _>>()?;
+        let unjudged = Unjudged {
+            document: shape.document,
+            pages: shape.pages,
+            elements: shape.objects,
+        };
+        let objects = unjudged.judge(contract, declared)?;
         let condition = WriteCondition::of_commit(headers, declared)?;
         if shape.force && condition != WriteCondition::None {
             return Err(Refusal::invalid("force excludes a condition"));
         }
         Ok(Self {
             uri,
-            contract,
             condition,
             force: shape.force,
-            document,
-            pages,
-            elements,
-            names_session: shape.staging_session.is_some(),
+            objects,
+            session: shape.staging_session.map(Cow::into_owned),
         })
     }
 
@@ -199,16 +208,59 @@ impl JudgedCommit {
                 return Err(precondition_required(detail));
             }
         };
-        Ok(Commit {
-            uri: self.uri,
+        let mut commit = self.objects.commit(self.uri, condition);
+        commit.names_session = self.session.is_some();
+        Ok(commit)
+    }
+}
+
+/// The objects of a commit as they came.
+pub(super) struct Unjudged<'t> {
+    pub(super) document: Value<'t>,
+    pub(super) pages: Vec<Value<'t>>,
+    pub(super) elements: Vec<Value<'t>>,
+}
+
+/// The objects of a commit, valid and hashed.
+pub(super) struct Objects {
+    contract: Contract,
+    document: NewDocument,
+    pages: Vec<(model::Hash, InlinePage)>,
+    elements: Vec<(model::Hash, InlineElement)>,
+}
+
+impl Unjudged<'_> {
+    /// Step M4.
+    pub(super) fn judge(self, contract: Contract, declared: Contracts) -> Result<Objects, Refusal> {
+        let document = document(self.document, contract, declared)?;
+        let pages = self.pages.into_iter();
+        let pages = pages.map(|value| page(value, contract, declared));
+        let pages = pages.collect::<Result<_, _>>()?;
+        let elements = self.elements.into_iter();
+        let elements = elements.map(|value| element(value, contract));
+        let elements = elements.collect::<Result<_, _>>()?;
+        Ok(Objects {
+            contract,
+            document,
+            pages,
+            elements,
+        })
+    }
+}
+
+impl Objects {
+    /// Returns the commit that writes them, without a staging session.
+    pub(super) fn commit(self, uri: FileUri, condition: Condition) -> Commit {
+        Commit {
+            uri,
             contract: self.contract,
             condition,
             document: self.document,
             // Of two objects with the same hash, the later one is kept.
             pages: self.pages.into_iter().collect(),
             elements: self.elements.into_iter().collect(),
-            names_session: self.names_session,
-        })
+            names_session: false,
+        }
     }
 }
 
@@ -268,7 +320,7 @@ fn invalid_envelope(invalid: InvalidEnvelope) -> Refusal {
     Refusal::invalid(invalid.to_string())
 }
 
-fn not_written(NotWritten { lasting }: NotWritten) -> Refusal {
+pub(super) fn not_written(NotWritten { lasting }: NotWritten) -> Refusal {
     Refusal::unavailable(lasting)
 }
 

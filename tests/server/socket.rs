@@ -375,10 +375,10 @@ fn killed_server_has_every_acknowledged_commit() {
 #[test]
 fn full_disk_makes_the_remote_unavailable_and_loses_nothing() {
     let dir = TempDir::new().unwrap();
-    // Files of this process cannot grow beyond 200 blocks of 512 or 1024 bytes; the signal that
+    // Files of this process cannot grow beyond 800 blocks of 512 or 1024 bytes; the signal that
     // would tell so is ignored, so that writing fails as on a full disk.
     let script =
-        "trap '' XFSZ; ulimit -f 200; exec \"$0\" serve --listen 127.0.0.1:0 --store \"$1\"";
+        "trap '' XFSZ; ulimit -f 800; exec \"$0\" serve --listen 127.0.0.1:0 --store \"$1\"";
     let mut limited = Command::new("sh");
     limited
         .args(["-c", script, env!("CARGO_BIN_EXE_dpe")])

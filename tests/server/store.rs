@@ -71,7 +71,7 @@ fn newer_schema_is_refused_and_the_file_byte_identical() {
     let dir = TempDir::new().unwrap();
     drop(Store::open(dir.path(), OpenMode::Create).unwrap());
     let newer = Connection::open(database(dir.path())).unwrap();
-    newer.pragma_update(None, "user_version", 2).unwrap();
+    newer.pragma_update(None, "user_version", 3).unwrap();
     drop(newer);
     let before = fs::read(database(dir.path())).unwrap();
     for mode in [OpenMode::Create, OpenMode::MustExist] {
@@ -81,7 +81,7 @@ fn newer_schema_is_refused_and_the_file_byte_identical() {
         else {
             panic!("a newer store was opened");
         };
-        assert_eq!((found, supported), (2, 1));
+        assert_eq!((found, supported), (3, 2));
     }
     assert_eq!(fs::read(database(dir.path())).unwrap(), before);
 }
@@ -93,7 +93,7 @@ fn newer_schema_that_is_only_in_the_log_is_refused_too() {
     // A newer program migrated and was killed before its log went into the database.
     let copy = TempDir::new().unwrap();
     let newer = Connection::open(database(dir.path())).unwrap();
-    newer.pragma_update(None, "user_version", 2).unwrap();
+    newer.pragma_update(None, "user_version", 3).unwrap();
     for file in ["remote.db", "remote.db-wal"] {
         fs::copy(dir.path().join(file), copy.path().join(file)).unwrap();
     }

@@ -15,6 +15,8 @@ mod query;
 mod reader;
 mod remove;
 mod schema;
+#[allow(dead_code, reason = "staging comes next")]
+mod session;
 mod skeleton;
 mod spelling;
 mod switch;
@@ -183,6 +185,12 @@ impl Store {
     pub(crate) async fn move_(&self, move_: Move) -> Result<Result<Hash, Refused>, NotWritten> {
         let declared = self.shared.contracts;
         let work = move |connection: &Connection| move_.run(connection, declared);
+        self.shared.writer()?.write(work).await
+    }
+
+    /// Ends a session at once; false if there is none that is usable.
+    pub(crate) async fn expire_session(&self, name: String, now: i64) -> Result<bool, NotWritten> {
+        let work = move |connection: &Connection| session::expire(connection, &name, now);
         self.shared.writer()?.write(work).await
     }
 

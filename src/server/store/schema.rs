@@ -3,7 +3,11 @@
 //! Objects are kept per document: the scope in which a commit may refer to content is the
 //! document's current state (http-binding §8.3), so that is also how rows are found and removed.
 //!
-//! Every object has a column per known contract. `dpe1` is always filled, and child lists in
+//! What is staged is kept per session, by the hash in the contract it was uploaded under
+//! (http-binding §8.1). The bytes of blobs are kept once for all that refer to them, which nobody
+//! can tell from outside (core §8).
+//!
+//! Every object of a document has a column per known contract. `dpe1` is always filled, and child lists in
 //! stored texts are spelled in `dpe1`; other columns are filled while the server declares them.
 
 use std::fs::File;
@@ -21,12 +25,12 @@ pub(super) const FILE: &str = "remote.db";
 const APPLICATION_ID: u32 = 0x6470_6552;
 
 /// Schema version this program writes.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// `occurrences` of a page is how often the document refers to it; `uses` of an element is the
 /// number of the document's distinct pages that refer to it. A row whose count would become 0 is
 /// deleted in the same transaction.
-const TABLES: &str = "
+const DOCUMENTS: &str = "
 CREATE TABLE setting (
     name  TEXT PRIMARY KEY,
     value BLOB NOT NULL
@@ -64,6 +68,69 @@ CREATE INDEX element_by_blob ON element (document, blob) WHERE blob IS NOT NULL;
 INSERT INTO setting VALUES ('cursor_key', randomblob(16));
 ";
 
+/// What version 2 adds to version 1.
+///
+/// `expires` is in seconds since 1970. `in_chunks` says how a page came, `length` how many bytes of
+/// it did. A partial upload is a file beside the database of which `received` bytes count. A blob
+/// without `bytes` is a file. What loses a reference to a blob makes it loose; a loose blob is
+/// removed if nothing else refers to it.
+const STAGING: &str = "
+CREATE TABLE session (
+    id       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL UNIQUE,
+    file_uri TEXT NOT NULL,
+    caller   BLOB NOT NULL,
+    expires  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX session_by_end ON session (expires);
+CREATE TABLE staged_page (
+    id        INTEGER PRIMARY KEY,
+    session   INTEGER NOT NULL,
+    contract  TEXT NOT NULL,
+    digest    BLOB NOT NULL,
+    length    INTEGER NOT NULL,
+    in_chunks INTEGER NOT NULL,
+    text      TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX staged_page_by_hash ON staged_page (session, contract, digest);
+CREATE TABLE staged_element (
+    id       INTEGER PRIMARY KEY,
+    session  INTEGER NOT NULL,
+    contract TEXT NOT NULL,
+    digest   BLOB NOT NULL,
+    blob     BLOB,
+    text     TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX staged_element_by_hash ON staged_element (session, contract, digest);
+CREATE TABLE staged_blob (
+    session INTEGER NOT NULL,
+    digest  BLOB NOT NULL,
+    PRIMARY KEY (session, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX staged_blob_by_digest ON staged_blob (digest);
+CREATE TABLE partial (
+    session  INTEGER NOT NULL,
+    object   TEXT NOT NULL,
+    total    INTEGER NOT NULL,
+    received INTEGER NOT NULL,
+    PRIMARY KEY (session, object)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE blob (
+    digest BLOB PRIMARY KEY,
+    length INTEGER NOT NULL,
+    bytes  BLOB
+) STRICT;
+CREATE TABLE loose_blob (digest BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;
+DROP INDEX element_by_blob;
+CREATE INDEX element_by_blob ON element (blob, document) WHERE blob IS NOT NULL;
+CREATE TRIGGER element_loses_blob AFTER DELETE ON element WHEN OLD.blob IS NOT NULL BEGIN
+    INSERT OR IGNORE INTO loose_blob VALUES (OLD.blob);
+END;
+CREATE TRIGGER session_loses_blob AFTER DELETE ON staged_blob BEGIN
+    INSERT OR IGNORE INTO loose_blob VALUES (OLD.digest);
+END;
+";
+
 /// What a database file is to us.
 enum Found {
     Nothing,
@@ -89,32 +156,38 @@ pub(super) fn check_file(dir: &Path) -> Result<(), StoreError> {
     judge(dir, found_in_header(&header)).map(drop)
 }
 
-/// Checks that a database is a store of ours, without writing to it.
-pub(super) fn check(connection: &Connection, dir: &Path) -> Result<(), StoreError> {
+/// Checks that a database is a store of ours, without writing to it, and returns whether it has
+/// the tables of staging.
+pub(super) fn check(connection: &Connection, dir: &Path) -> Result<bool, StoreError> {
     let database = |source| StoreError::database(&dir.join(FILE), source);
     let found = found_by_query(connection).map_err(database)?;
     let missing = || StoreError::Missing {
         dir: dir.to_owned(),
     };
-    judge(dir, found)?.map(drop).ok_or_else(missing)
+    let version = judge(dir, found)?.ok_or_else(missing)?;
+    Ok(version >= 2)
 }
 
-/// Creates the tables, or checks that they are there.
+/// Creates the tables, or brings those of an earlier version up to date.
 pub(super) fn prepare(connection: &mut Connection, dir: &Path) -> Result<(), StoreError> {
     let database = |source| StoreError::database(&dir.join(FILE), source);
     let found = found_by_query(connection).map_err(database)?;
     let version = judge(dir, found)?;
     connection::make_durable(connection).map_err(database)?;
     match version {
-        Some(_) => Ok(()),
-        None => create(connection).map_err(database),
+        Some(VERSION) => Ok(()),
+        older => migrate(connection, older).map_err(database),
     }
 }
 
-fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Goes from an earlier version, or from nothing, to the one this program writes, all at once.
+fn migrate(connection: &mut Connection, version: Option<i64>) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    transaction.execute_batch(TABLES)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    if version.is_none() {
+        transaction.execute_batch(DOCUMENTS)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    transaction.execute_batch(STAGING)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }
