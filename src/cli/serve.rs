@@ -117,24 +117,33 @@ fn positive() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(1..=9_007_199_254_740_991)
 }
 
-/// `--grant AUTH PREFIX…`; which values belong together is more than a list of them can say.
+/// `--grant AUTH PREFIX…` and `--read-grant AUTH PREFIX…`; which values belong together is more
+/// than a list of them can say.
 #[derive(Debug)]
 struct GrantArgs {
-    grants: Vec<Vec<String>>,
+    write: Vec<Vec<String>>,
+    read: Vec<Vec<String>>,
 }
 
 impl clap::Args for GrantArgs {
     fn augment_args(command: Command) -> Command {
-        let grant = Arg::new("grant")
-            .long("grant")
-            .value_names(["AUTH", "PREFIX"])
-            .num_args(2..)
-            .action(ArgAction::Append)
-            .help(
+        let grant = |name| {
+            Arg::new(name)
+                .long(name)
+                .value_names(["AUTH", "PREFIX"])
+                .num_args(2..)
+                .action(ArgAction::Append)
+        };
+        command
+            .arg(grant("grant").help(
                 "Let the caller with this Authorization value write documents below these \
                  prefixes of normalised URIs, `*` for all, and nobody else; repeatable",
-            );
-        command.arg(grant)
+            ))
+            .arg(grant("read-grant").help(
+                "Let the caller with this Authorization value read documents below these \
+                 prefixes, `*` for all. Others then read only what they may write, and writing \
+                 needs a grant; repeatable",
+            ))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -144,10 +153,14 @@ impl clap::Args for GrantArgs {
 
 impl FromArgMatches for GrantArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let occurrences = matches.get_occurrences::<String>("grant");
-        let grants = occurrences.into_iter().flatten();
+        let grants = |name| {
+            let occurrences = matches.get_occurrences::<String>(name);
+            let grants = occurrences.into_iter().flatten();
+            grants.map(|values| values.cloned().collect()).collect()
+        };
         Ok(Self {
-            grants: grants.map(|values| values.cloned().collect()).collect(),
+            write: grants("grant"),
+            read: grants("read-grant"),
         })
     }
 
@@ -185,14 +198,14 @@ impl ServeArgs {
         if self.require_auth {
             access.require_authentication();
         }
-        for grant in self.grants.grants {
-            let mut values = grant.into_iter();
-            if let Some(authorization) = values.next() {
-                access.grant(&authorization, values)?;
-            }
+        for (authorization, prefixes) in split(self.grants.write) {
+            access.grant(&authorization, prefixes)?;
+        }
+        for (authorization, prefixes) in split(self.grants.read) {
+            access.grant_read(&authorization, prefixes)?;
         }
         for authorization in &self.force_grant {
-            access.grant_force(authorization);
+            access.grant_force(authorization)?;
         }
         Ok(Serve {
             store,
@@ -204,6 +217,14 @@ impl ServeArgs {
             access,
         })
     }
+}
+
+/// Tells the credential of each grant from its prefixes.
+fn split(grants: Vec<Vec<String>>) -> impl Iterator<Item = (String, Vec<String>)> {
+    grants.into_iter().map(|mut values| {
+        let prefixes = values.split_off(1);
+        (values.swap_remove(0), prefixes)
+    })
 }
 
 impl From<LimitArgs> for Limits {
@@ -278,6 +299,10 @@ mod tests {
             "--grant",
             "Bearer b",
             "*",
+            "--read-grant",
+            "Bearer c",
+            "x://c/",
+            "x://d/",
             "--force-grant",
             "Bearer b",
             "--contract",
@@ -291,7 +316,9 @@ mod tests {
         let prefixes = ["x://a/", "x://b/"].map(str::to_owned);
         expected.grant("Bearer a", prefixes).unwrap();
         expected.grant("Bearer b", ["*".to_owned()]).unwrap();
-        expected.grant_force("Bearer b");
+        let prefixes = ["x://c/", "x://d/"].map(str::to_owned);
+        expected.grant_read("Bearer c", prefixes).unwrap();
+        expected.grant_force("Bearer b").unwrap();
         assert_eq!(format!("{:?}", plan.access), format!("{expected:?}"));
     }
 
@@ -303,6 +330,7 @@ mod tests {
             ("--list-page-max", "9007199254740992"),
             ("--batch-head-max", "-1"),
             ("--grant", "Bearer a"),
+            ("--read-grant", "Bearer a"),
         ] {
             assert!(plan(&[flag, value]).is_err(), "{flag} {value}");
         }

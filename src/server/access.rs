@@ -13,15 +13,20 @@ use crate::protocol::response::merged;
 
 type Identity = [u8; 32];
 
-/// The rules. The default lets everybody write and force.
+/// The rules. The default lets everybody read, write and force.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     must_authenticate: bool,
     /// `None`: everybody may write everything.
-    writers: Option<Vec<(Identity, Vec<String>)>>,
+    writers: Option<Grants>,
+    /// `None`: everybody may read everything.
+    readers: Option<Grants>,
     /// `None`: everybody may force, unless writers were named.
     forcers: Option<Vec<Identity>>,
 }
+
+/// Callers and the prefixes of what they may do something to.
+type Grants = Vec<(Identity, Vec<String>)>;
 
 /// A grant that would never cover what it is meant to cover: documents are known by their
 /// normalised URIs only.
@@ -46,11 +51,29 @@ pub enum GrantError {
         help("give the credential first, then URI prefixes such as `dpe://docs/`, or `*` for all")
     )]
     NoUri(#[source] InvalidUri),
+    /// No request can carry the credential. It is not repeated.
+    #[error("a grant names a credential that no request can carry")]
+    #[diagnostic(
+        code(dpe::server::grant_no_credential),
+        help(
+            "give the complete value of Authorization, such as `Bearer …`: visible ASCII, with \
+             blanks only inside"
+        )
+    )]
+    NoCredential,
 }
 
 /// Who sent a request; nobody in particular without `Authorization`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Caller(Option<Identity>);
+
+/// The documents a caller may read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Readable {
+    All,
+    /// Those whose normalised URIs begin with one of these.
+    Below(Vec<String>),
+}
 
 impl Access {
     /// Refuses requests without `Authorization` from now on.
@@ -58,28 +81,50 @@ impl Access {
         self.must_authenticate = true;
     }
 
-    /// Lets one caller write documents whose normalised URI begins with one of `prefixes`; `*` is
-    /// every document. Callers without a grant cannot write any more.
+    /// Lets one caller write, and read, documents whose normalised URI begins with one of
+    /// `prefixes`; `*` is every document. Callers without a grant cannot write any more.
     ///
     /// # Errors
     ///
-    /// [`GrantError`] if a prefix is not in normal form; nothing is granted then.
+    /// [`GrantError`] if a prefix is not in normal form or the credential no header value; nothing
+    /// is granted then.
     pub fn grant(
         &mut self,
         authorization: &str,
         prefixes: impl IntoIterator<Item = String>,
     ) -> Result<(), GrantError> {
-        let prefixes = prefixes.into_iter().map(checked_prefix);
-        let prefixes = prefixes.collect::<Result<_, _>>()?;
-        let writers = self.writers.get_or_insert_default();
-        writers.push((identity(authorization.as_bytes()), prefixes));
+        let grant = checked(authorization, prefixes)?;
+        self.writers.get_or_insert_default().push(grant);
+        Ok(())
+    }
+
+    /// Lets one caller read documents whose normalised URI begins with one of `prefixes`; `*` is
+    /// every document. From now on a caller reads what is granted to him, and writes only what is
+    /// granted to be written: who may not read a document must not be able to replace it either.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Access::grant`].
+    pub fn grant_read(
+        &mut self,
+        authorization: &str,
+        prefixes: impl IntoIterator<Item = String>,
+    ) -> Result<(), GrantError> {
+        let grant = checked(authorization, prefixes)?;
+        self.readers.get_or_insert_default().push(grant);
+        self.writers.get_or_insert_default();
         Ok(())
     }
 
     /// Lets one caller overwrite without a condition, where it may write. Others cannot any more.
-    pub fn grant_force(&mut self, authorization: &str) {
-        let forcers = self.forcers.get_or_insert_default();
-        forcers.push(identity(authorization.as_bytes()));
+    ///
+    /// # Errors
+    ///
+    /// [`GrantError::NoCredential`].
+    pub fn grant_force(&mut self, authorization: &str) -> Result<(), GrantError> {
+        let forcer = checked_identity(authorization)?;
+        self.forcers.get_or_insert_default().push(forcer);
+        Ok(())
     }
 
     /// Step T3: returns the caller, or `None` if the request has to authenticate first.
@@ -95,11 +140,33 @@ impl Access {
         let Some(writers) = &self.writers else {
             return true;
         };
-        let covers = |prefix: &String| prefix == "*" || uri.as_str().starts_with(prefix.as_str());
-        writers
-            .iter()
-            .filter(|(identity, _)| caller.0.as_ref() == Some(identity))
-            .any(|(_, prefixes)| prefixes.iter().any(covers))
+        granted(writers, caller).any(|prefix| covers(prefix, uri))
+    }
+
+    /// Whether the caller may read a document, by a read grant or by a write grant.
+    pub(super) fn may_read(&self, caller: Caller, uri: &FileUri) -> bool {
+        self.prefixes_to_read(caller)
+            .is_none_or(|mut prefixes| prefixes.any(|prefix| covers(prefix, uri)))
+    }
+
+    /// Returns what the caller may read.
+    pub(super) fn readable(&self, caller: Caller) -> Readable {
+        let Some(prefixes) = self.prefixes_to_read(caller) else {
+            return Readable::All;
+        };
+        let below: Vec<_> = prefixes.map(str::to_owned).collect();
+        if below.iter().any(|prefix| prefix == "*") {
+            Readable::All
+        } else {
+            Readable::Below(below)
+        }
+    }
+
+    /// Returns the prefixes that are granted to the caller; `None` if reading needs no grant.
+    fn prefixes_to_read(&self, caller: Caller) -> Option<impl Iterator<Item = &str>> {
+        let readers = self.readers.as_ref()?;
+        let writers = self.writers.as_deref().unwrap_or_default();
+        Some(granted(readers, caller).chain(granted(writers, caller)))
     }
 
     /// Whether the caller may force where it may write.
@@ -108,6 +175,65 @@ impl Access {
             Some(forcers) => caller.0.is_some_and(|identity| forcers.contains(&identity)),
             None => self.writers.is_none(),
         }
+    }
+}
+
+impl Readable {
+    /// Returns prefixes for exactly the readable documents that begin with `prefix`: sorted, and
+    /// none of them the beginning of another.
+    pub(super) fn within(self, prefix: String) -> Vec<String> {
+        let Self::Below(granted) = self else {
+            return vec![prefix];
+        };
+        let narrower = granted.into_iter().filter_map(|granted| {
+            if granted.starts_with(&prefix) {
+                Some(granted)
+            } else {
+                prefix.starts_with(&granted).then(|| prefix.clone())
+            }
+        });
+        let mut prefixes: Vec<_> = narrower.collect();
+        prefixes.sort_unstable();
+        // What a prefix covers follows it immediately.
+        prefixes.dedup_by(|next, kept| next.starts_with(kept.as_str()));
+        prefixes
+    }
+}
+
+/// Returns the prefixes granted to a caller.
+fn granted(grants: &[(Identity, Vec<String>)], caller: Caller) -> impl Iterator<Item = &str> {
+    grants
+        .iter()
+        .filter(move |(identity, _)| caller.0.as_ref() == Some(identity))
+        .flat_map(|(_, prefixes)| prefixes.iter().map(String::as_str))
+}
+
+fn covers(prefix: &str, uri: &FileUri) -> bool {
+    prefix == "*" || uri.as_str().starts_with(prefix)
+}
+
+fn checked(
+    authorization: &str,
+    prefixes: impl IntoIterator<Item = String>,
+) -> Result<(Identity, Vec<String>), GrantError> {
+    let identity = checked_identity(authorization)?;
+    let prefixes = prefixes.into_iter().map(checked_prefix);
+    Ok((identity, prefixes.collect::<Result<_, _>>()?))
+}
+
+/// The rule for header values of http-binding §13.3, and not empty: that is no authentication.
+fn checked_identity(authorization: &str) -> Result<Identity, GrantError> {
+    let bytes = authorization.as_bytes();
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    let is_sendable = !bytes.is_empty()
+        && bytes.trim_ascii() == bytes
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() || is_blank(byte));
+    if is_sendable {
+        Ok(identity(bytes))
+    } else {
+        Err(GrantError::NoCredential)
     }
 }
 
@@ -133,7 +259,7 @@ fn identity(authorization: &[u8]) -> Identity {
 mod tests {
     use http::{HeaderMap, HeaderValue, header};
 
-    use super::{Access, GrantError};
+    use super::{Access, GrantError, Readable};
     use crate::model::FileUri;
 
     fn from(authorization: &'static str) -> HeaderMap {
@@ -155,7 +281,7 @@ mod tests {
         let prefixes = ["x://a/", "x://b/"].map(str::to_owned);
         access.grant("Bearer a", prefixes).unwrap();
         access.grant("Bearer root", ["*".to_owned()]).unwrap();
-        access.grant_force("Bearer root");
+        access.grant_force("Bearer root").unwrap();
         let [a, root, nobody] = [from("Bearer a"), from("Bearer root"), HeaderMap::new()]
             .map(|headers| access.caller(&headers).unwrap());
         for (uri, a_may) in [("x://a/1", true), ("x://b/1", true), ("x://c/1", false)] {
@@ -166,6 +292,83 @@ mod tests {
         }
         assert!(access.may_force(root));
         assert!(!access.may_force(a) && !access.may_force(nobody));
+    }
+
+    #[test]
+    fn read_grants_bind_reading_and_writers_read_what_they_write() {
+        let mut access = Access::default();
+        let all = |access: &Access, headers: &HeaderMap| {
+            let caller = access.caller(headers).unwrap();
+            ["x://a/1", "x://b/1"].map(|uri| {
+                let uri = FileUri::parse(uri).unwrap();
+                (
+                    access.may_read(caller, &uri),
+                    access.may_write(caller, &uri),
+                )
+            })
+        };
+        access.grant("Bearer a", ["x://a/".to_owned()]).unwrap();
+        assert_eq!(all(&access, &HeaderMap::new()), [(true, false); 2]);
+        access
+            .grant_read("Bearer r", ["x://b/".to_owned()])
+            .unwrap();
+        assert_eq!(all(&access, &HeaderMap::new()), [(false, false); 2]);
+        let [a, r] = ["Bearer a", "Bearer r"].map(from);
+        assert_eq!(all(&access, &a), [(true, true), (false, false)]);
+        assert_eq!(all(&access, &r), [(false, false), (true, false)]);
+        access.grant_read("Bearer a", ["*".to_owned()]).unwrap();
+        assert_eq!(all(&access, &a), [(true, true), (true, false)]);
+    }
+
+    #[test]
+    fn a_read_grant_alone_lets_nobody_write() {
+        let mut access = Access::default();
+        access.grant_read("Bearer r", ["*".to_owned()]).unwrap();
+        let uri = FileUri::parse("x:y").unwrap();
+        for headers in [HeaderMap::new(), from("Bearer r")] {
+            let caller = access.caller(&headers).unwrap();
+            assert!(!access.may_write(caller, &uri) && !access.may_force(caller));
+        }
+    }
+
+    #[test]
+    fn readable_prefixes_are_cut_to_the_wanted_one_without_overlap() {
+        let below = |prefixes: &[&str]| {
+            Readable::Below(prefixes.iter().map(|prefix| (*prefix).to_owned()).collect())
+        };
+        for (granted, wanted, expected) in [
+            (below(&[]), "", &[][..]),
+            (below(&["x:b", "x:a"]), "", &["x:a", "x:b"]),
+            (below(&["x:ab", "x:a", "x:a", "x:b"]), "", &["x:a", "x:b"]),
+            (below(&["x:a!", "x:a", "x:a-"]), "", &["x:a"]),
+            (below(&["x:a", "x:b"]), "x:ab", &["x:ab"]),
+            (below(&["x:a", "x:ab"]), "x:ab", &["x:ab"]),
+            (below(&["x:a"]), "y", &[]),
+            (Readable::All, "é", &["é"]),
+        ] {
+            let found = granted.clone().within(wanted.to_owned());
+            assert_eq!(found, expected, "{granted:?} within {wanted}");
+        }
+    }
+
+    #[test]
+    fn credential_that_no_request_can_carry_is_refused() {
+        let mut access = Access::default();
+        for credential in ["", " Bearer a", "Bearer a\n", "Bearer \u{1}", "Bearer é"] {
+            let all = || ["*".to_owned()];
+            assert_eq!(
+                access.grant(credential, all()),
+                Err(GrantError::NoCredential)
+            );
+            let read = access.grant_read(credential, all());
+            assert_eq!(read, Err(GrantError::NoCredential));
+            assert_eq!(
+                access.grant_force(credential),
+                Err(GrantError::NoCredential)
+            );
+        }
+        let nobody = access.caller(&HeaderMap::new()).unwrap();
+        assert!(access.may_force(nobody), "nothing was granted");
     }
 
     #[test]

@@ -123,6 +123,12 @@ impl Refusal {
         Self::coded(ErrorCode::Validation, detail)
     }
 
+    /// Says that the caller has no right to what was asked.
+    pub(super) fn forbidden() -> Self {
+        let code = ErrorCode::Forbidden;
+        Self::coded(code, "the caller may not do this to this document")
+    }
+
     /// Returns a `DPE_MISSING_CONTENT` that lists what is missing.
     pub(super) fn missing(missing: Missing) -> Self {
         let code = ErrorCode::MissingContent;

@@ -4,9 +4,10 @@ use axum::body::Body;
 use http::StatusCode;
 use http::request::Parts;
 
-use crate::model::Contract;
+use crate::model::{Contract, FileUri};
 use crate::protocol::ErrorCode;
 use crate::protocol::wire::{self, capabilities::Capabilities};
+use crate::server::access::Caller;
 use crate::server::answer::{self, Answer, Refusal};
 use crate::server::query_form::QueryForm;
 use crate::server::service::{self, Service};
@@ -29,8 +30,13 @@ pub(super) fn capabilities(service: &Service) -> Answer {
     answer::json(StatusCode::OK, capabilities.encode())
 }
 
-/// http-binding §7.2: M1, M2, M3, then the store.
-pub(super) async fn heads(service: &Service, head: &Parts, body: Body) -> Result<Answer, Refusal> {
+/// http-binding §7.2: M1, M2, M3, authorisation, then the store.
+pub(super) async fn heads(
+    service: &Service,
+    head: &Parts,
+    body: Body,
+    caller: Caller,
+) -> Result<Answer, Refusal> {
     let limits = service.inner.limits;
     let declared = service.inner.store.contracts();
     let body = body::read(&head.headers, body, limits.max_payload_bytes).await?;
@@ -43,6 +49,10 @@ pub(super) async fn heads(service: &Service, head: &Parts, body: Body) -> Result
         Ok::<_, Refusal>((contract, shape))
     })
     .await?;
+    // One forbidden URI denies the whole batch (http-binding §6.3).
+    for uri in &shape.uris {
+        authorise(service, caller, uri)?;
+    }
     let heads = service
         .read(move |store| store.heads(&shape.uris, contract))
         .await?;
@@ -54,9 +64,11 @@ pub(super) async fn head(
     service: &Service,
     head: &Parts,
     form: QueryForm,
+    caller: Caller,
 ) -> Result<Answer, Refusal> {
     let contract = declared_contract(service, head)?;
     let uri = message::file_uri(&form.uri.unwrap_or_default())?;
+    authorise(service, caller, &uri)?;
     let heads = service
         .read(move |store| store.heads(&[uri], contract))
         .await?;
@@ -71,10 +83,12 @@ pub(super) async fn skeleton(
     service: &Service,
     head: &Parts,
     form: QueryForm,
+    caller: Caller,
 ) -> Result<Answer, Refusal> {
     let contract = declared_contract(service, head)?;
     let uri = message::file_uri(&form.uri.unwrap_or_default())?;
     let condition = message::ReadCondition::of(&head.headers)?;
+    authorise(service, caller, &uri)?;
     let found = service
         .read(move |store| {
             let Some(skeleton) = store.skeleton(&uri, contract)? else {
@@ -98,11 +112,13 @@ pub(super) async fn skeleton(
     Ok(answer)
 }
 
-/// http-binding §7.4: contract, then the range of `limit`, then the cursor.
+/// http-binding §7.4: contract, then the range of `limit`, then the cursor. Documents that the
+/// caller may not read are not part of the list.
 pub(super) async fn list(
     service: &Service,
     head: &Parts,
     form: QueryForm,
+    caller: Caller,
 ) -> Result<Answer, Refusal> {
     let contract = declared_contract(service, head)?;
     let most = service.inner.limits.list_page_max;
@@ -118,11 +134,12 @@ pub(super) async fn list(
         .cursor
         .map(|text| cursor::recognise(&key, &text).ok_or_else(foreign));
     let after = after.transpose()?;
-    let prefix = form.prefix.unwrap_or_default();
+    let readable = service.inner.access.readable(caller);
+    let prefixes = readable.within(form.prefix.unwrap_or_default());
     let mut documents = service
         .read(move |store| {
             store.list(&Listing {
-                prefix: &prefix,
+                prefixes: &prefixes,
                 after: after.as_deref(),
                 // One more than wanted shows whether there is a next page.
                 limit: limit.saturating_add(1),
@@ -141,6 +158,15 @@ pub(super) async fn list(
 
 fn declared_contract(service: &Service, head: &Parts) -> Result<Contract, Refusal> {
     message::contract(&head.headers, service.inner.store.contracts())
+}
+
+/// Refuses who may not read a document, before anything about it is looked up.
+fn authorise(service: &Service, caller: Caller, uri: &FileUri) -> Result<(), Refusal> {
+    if service.inner.access.may_read(caller, uri) {
+        Ok(())
+    } else {
+        Err(Refusal::forbidden())
+    }
 }
 
 fn not_found() -> Refusal {

@@ -142,13 +142,15 @@ impl Service {
         let Admitted { caller, form } = admitted;
         match (route, head.method.as_str()) {
             (Route::Capabilities, _) => Ok(read::capabilities(self)),
-            (Route::Heads, _) => read::heads(self, head, body).await,
+            (Route::Heads, _) => read::heads(self, head, body, caller).await,
             (Route::Move, _) => write::move_(self, head, body, caller).await,
             (Route::Documents, "PUT") => write::commit(self, head, body, form, caller).await,
             (Route::Documents, "DELETE") => write::delete(self, head, form, caller).await,
-            (Route::Documents, "HEAD") => read::head(self, head, form).await,
-            (Route::Documents, _) if form.uri.is_some() => read::skeleton(self, head, form).await,
-            (Route::Documents, _) => read::list(self, head, form).await,
+            (Route::Documents, "HEAD") => read::head(self, head, form, caller).await,
+            (Route::Documents, _) if form.uri.is_some() => {
+                read::skeleton(self, head, form, caller).await
+            }
+            (Route::Documents, _) => read::list(self, head, form, caller).await,
         }
     }
 

@@ -41,7 +41,7 @@ pub(super) async fn commit(
     let access = &service.inner.access;
     authorise(service, caller, &judged.uri)?;
     if judged.force && !access.may_force(caller) {
-        return Err(forbidden());
+        return Err(Refusal::forbidden());
     }
     let commit = judged.with_precondition()?;
     let reply = service
@@ -303,13 +303,8 @@ fn authorise(service: &Service, caller: Caller, uri: &FileUri) -> Result<(), Ref
     if service.inner.access.may_write(caller, uri) {
         Ok(())
     } else {
-        Err(forbidden())
+        Err(Refusal::forbidden())
     }
-}
-
-fn forbidden() -> Refusal {
-    let code = ErrorCode::Forbidden;
-    Refusal::coded(code, "the caller may not do this to this document")
 }
 
 fn precondition_required(detail: &'static str) -> Refusal {

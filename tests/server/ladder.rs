@@ -22,7 +22,7 @@ fn guarded() -> Remote {
     access.require_authentication();
     access.grant("alice", ["x:a".to_owned()]).unwrap();
     access.grant("root", ["*".to_owned()]).unwrap();
-    access.grant_force("root");
+    access.grant_force("root").unwrap();
     let options = Options {
         access,
         ..Options::default()

@@ -4,6 +4,7 @@
 //! own wire code can hide its mistakes here; hashes come from the specification's worked vectors
 //! or from `dpe-hash`.
 
+mod access;
 mod commit;
 mod concurrency;
 mod content;

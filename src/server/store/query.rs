@@ -12,7 +12,8 @@ use crate::server::store::spelling::Digests;
 /// Which part of the list is wanted.
 #[derive(Debug)]
 pub(crate) struct Listing<'a> {
-    pub(crate) prefix: &'a str,
+    /// Prefixes of the wanted URIs: sorted, and none of them the beginning of another.
+    pub(crate) prefixes: &'a [String],
     /// URI after which to go on.
     pub(crate) after: Option<&'a str>,
     /// Most rows wanted.
@@ -38,9 +39,22 @@ pub(super) fn list(
     connection: &Connection,
     listing: &Listing<'_>,
 ) -> rusqlite::Result<Vec<(FileUri, Hash)>> {
+    let mut documents = Vec::new();
+    for prefix in listing.prefixes {
+        list_below(connection, listing, prefix, &mut documents)?;
+    }
+    Ok(documents)
+}
+
+fn list_below(
+    connection: &Connection,
+    listing: &Listing<'_>,
+    prefix: &str,
+    documents: &mut Vec<(FileUri, Hash)>,
+) -> rusqlite::Result<()> {
     // One bound only, so that the index is entered where the wanted part begins.
     let (sql, start) = match listing.after {
-        Some(after) if after >= listing.prefix => (
+        Some(after) if after >= prefix => (
             "SELECT dpe1, dpex, file_uri FROM document
              WHERE file_uri > ?1 ORDER BY file_uri LIMIT ?2",
             after,
@@ -48,16 +62,16 @@ pub(super) fn list(
         _ => (
             "SELECT dpe1, dpex, file_uri FROM document
              WHERE file_uri >= ?1 ORDER BY file_uri LIMIT ?2",
-            listing.prefix,
+            prefix,
         ),
     };
-    let limit = i64::try_from(listing.limit).unwrap_or(i64::MAX);
+    let found = u64::try_from(documents.len()).expect("a length fits 64 bits");
+    let limit = i64::try_from(listing.limit - found).unwrap_or(i64::MAX);
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![start, limit])?;
-    let mut documents = Vec::new();
     while let Some(row) = rows.next()? {
         let uri = row.get_ref(2)?.as_str()?;
-        if !uri.starts_with(listing.prefix) {
+        if !uri.starts_with(prefix) {
             break;
         }
         if let Some(hash) = Digests::from_row(row)?.hash(listing.contract) {
@@ -65,7 +79,7 @@ pub(super) fn list(
             documents.push((uri, hash));
         }
     }
-    Ok(documents)
+    Ok(())
 }
 
 pub(super) fn elements(
