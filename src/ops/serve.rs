@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use miette::Diagnostic;
@@ -132,18 +133,40 @@ pub async fn serve(
     };
     let listener = TcpListener::bind(&plan.listen).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let url = format!("http://{address}{prefix}");
+    let url = format!("{}{prefix}", origin(address));
     let options = Options {
         prefix,
         public_url: plan.public_url.unwrap_or_else(|| url.clone()),
         access: plan.access,
         on_incident,
     };
+    store.announce(&url_here(address, &options.prefix))?;
     let service = Service::new(store, plan.limits, options);
     ready(&ready_line(&url)).map_err(ServeError::Ready)?;
     server::serve(listener, &service, shutdown)
         .await
         .map_err(ServeError::Socket)
+}
+
+/// Returns where other processes of this machine reach the remote.
+fn url_here(mut address: SocketAddr, prefix: &str) -> String {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    format!("{}{prefix}", origin(address))
+}
+
+/// Returns the origin of an address; the port that goes without saying is left out, as the grammar
+/// of remote URLs wants it (http-binding §1.1).
+fn origin(address: SocketAddr) -> String {
+    match (address.port(), address) {
+        (80, SocketAddr::V4(address)) => format!("http://{}", address.ip()),
+        (80, SocketAddr::V6(address)) => format!("http://[{}]", address.ip()),
+        _ => format!("http://{address}"),
+    }
 }
 
 fn ready_line(url: &str) -> String {
@@ -181,7 +204,23 @@ fn checked_prefix(prefix: &str) -> Result<String, ServeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::checked_prefix;
+    use super::{checked_prefix, url_here};
+    use crate::model::check_remote_url;
+
+    #[test]
+    fn remote_on_every_address_is_reached_on_the_loopback_one() {
+        for (address, url) in [
+            ("0.0.0.0:7373", "http://127.0.0.1:7373/r"),
+            ("[::]:8080", "http://[::1]:8080/r"),
+            ("0.0.0.0:80", "http://127.0.0.1/r"),
+            ("[::1]:80", "http://[::1]/r"),
+            ("10.0.0.1:1", "http://10.0.0.1:1/r"),
+            ("[::1]:1", "http://[::1]:1/r"),
+        ] {
+            assert_eq!(url_here(address.parse().unwrap(), "/r"), url);
+            assert!(check_remote_url(url).is_ok(), "{url}");
+        }
+    }
 
     #[test]
     fn prefixes_are_empty_or_paths_without_a_slash_at_the_end() {

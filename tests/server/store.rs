@@ -30,6 +30,60 @@ fn second_opener_is_refused_and_told_the_holder() {
 }
 
 #[test]
+fn opener_learns_where_the_holder_serves_the_store_as_long_as_it_does() {
+    let served_at = |dir: &Path| match Store::open(dir, OpenMode::Create) {
+        Err(StoreError::InUse { served_at, .. }) => served_at,
+        other => panic!("{other:?}"),
+    };
+    let dir = TempDir::new().unwrap();
+    let first = Store::open(dir.path(), OpenMode::Create).unwrap();
+    assert_eq!(served_at(dir.path()), None);
+    first.announce("http://127.0.0.1:7373/r/1").unwrap();
+    let url = Some("http://127.0.0.1:7373/r/1".to_owned());
+    assert_eq!(served_at(dir.path()), url);
+    let reader = Store::open(dir.path(), OpenMode::ReadOnly);
+    assert!(matches!(reader, Err(StoreError::InUse { served_at, .. }) if served_at == url));
+    let left = fs::read(dir.path().join("lock")).unwrap();
+    drop(first);
+    assert_eq!(fs::read(dir.path().join("lock")).unwrap(), b"");
+    // What a server that was killed leaves counts for nobody, whoever has the store now.
+    fs::write(dir.path().join("lock"), &left).unwrap();
+    let reader = Store::open(dir.path(), OpenMode::ReadOnly).unwrap();
+    let Err(StoreError::InUse {
+        pid,
+        served_at: url,
+        ..
+    }) = Store::open(dir.path(), OpenMode::Create)
+    else {
+        panic!("written beside a reader");
+    };
+    assert_eq!((pid, url), (None, None));
+    drop(reader);
+    let _second = Store::open(dir.path(), OpenMode::Create).unwrap();
+    assert_eq!(served_at(dir.path()), None);
+}
+
+#[test]
+fn half_written_announcement_is_not_read() {
+    let dir = TempDir::new().unwrap();
+    let _first = Store::open(dir.path(), OpenMode::Create).unwrap();
+    for (content, expected) in [
+        ("1\nhttp://127.0.0.1:73", (Some(1), None)),
+        ("12", (None, None)),
+        ("", (None, None)),
+        ("1\nhttp://h\n", (Some(1), Some("http://h".to_owned()))),
+    ] {
+        fs::write(dir.path().join("lock"), content).unwrap();
+        let Err(StoreError::InUse { pid, served_at, .. }) =
+            Store::open(dir.path(), OpenMode::Create)
+        else {
+            panic!("the store was opened twice");
+        };
+        assert_eq!((pid, served_at), expected, "{content:?}");
+    }
+}
+
+#[test]
 fn missing_store_is_created_only_where_that_is_wanted() {
     let dir = TempDir::new().unwrap();
     let at = dir.path().join("deep/er");

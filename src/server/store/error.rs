@@ -21,7 +21,7 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// Another process, or another part of this one, has the store open.
-    #[error("the store at {} is in use{}", dir.display(), by(*pid))]
+    #[error("the store at {} is in use{}", dir.display(), by(*pid, served_at.as_deref()))]
     #[diagnostic(
         code(dpe::server::store_in_use),
         help("wait until the other process has ended, or stop it")
@@ -31,6 +31,8 @@ pub enum StoreError {
         dir: PathBuf,
         /// Process that holds the lock, as far as the lock file says.
         pid: Option<u32>,
+        /// URL at which that process serves the store, if it does: the same documents are there.
+        served_at: Option<String>,
     },
     /// The store was written by a later version of this program.
     #[error("the store at {} has schema version {found}; this program knows versions up to {supported}", dir.display())]
@@ -121,7 +123,8 @@ impl StoreError {
     }
 }
 
-fn by(pid: Option<u32>) -> String {
-    pid.map(|pid| format!(" by process {pid}"))
-        .unwrap_or_default()
+fn by(pid: Option<u32>, served_at: Option<&str>) -> String {
+    let pid = pid.map(|pid| format!(" by process {pid}"));
+    let url = served_at.map(|url| format!(", which serves it at {url}"));
+    [pid, url].into_iter().flatten().collect()
 }

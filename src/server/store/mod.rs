@@ -83,7 +83,7 @@ struct Shared {
     /// None where the store was opened to be read.
     writer: Option<Writer>,
     on_failure: Arc<Mutex<Option<Report>>>,
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl Store {
@@ -131,6 +131,21 @@ impl Store {
     pub fn elements(&self, uri: &FileUri) -> Result<Option<HashMap<Hash, Box<str>>>, StoreError> {
         self.read(|connection| query::elements(connection, uri))
             .map_err(|source| StoreError::database(self.shared.readers.path(), source))
+    }
+
+    /// Leaves word for other processes at which URL this one serves the store: they find it in
+    /// [`StoreError::InUse`] as long as this one has the store open to write.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`].
+    pub fn announce(&self, url: &str) -> Result<(), StoreError> {
+        let lock = &self.shared.lock;
+        lock.announce(url).map_err(|source| StoreError::Io {
+            doing: "say where the store is served in",
+            path: self.shared.readers.path().with_file_name(lock::FILE),
+            source,
+        })
     }
 
     /// Sets who is told why something could not be written.
@@ -226,7 +241,7 @@ impl Shared {
             readers: Readers::beside_writer(&path),
             writer: Some(writer),
             on_failure,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -249,7 +264,7 @@ impl Shared {
             readers: Readers::of_still(&path),
             writer: None,
             on_failure: Arc::default(),
-            _lock: lock,
+            lock,
         })
     }
 
