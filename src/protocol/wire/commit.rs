@@ -252,11 +252,6 @@ impl<'t> Shape<'t> {
         if document.members().is_none() {
             return Err(InvalidEnvelope::new("document is not an object"));
         }
-        let force = force.map(|force| {
-            force
-                .as_bool()
-                .ok_or_else(|| InvalidEnvelope::new("force is not a boolean"))
-        });
         Ok(Self {
             document,
             pages: envelope::array(pages, "pages")?,
@@ -264,7 +259,7 @@ impl<'t> Shape<'t> {
             staging_session: session
                 .map(|session| envelope::string(session, "staging_session"))
                 .transpose()?,
-            force: force.transpose()?.unwrap_or(false),
+            force: envelope::switch(force, "force")?,
         })
     }
 }

@@ -11,14 +11,14 @@ use crate::model::FileUri;
 pub struct InvalidEnvelope(String);
 
 impl InvalidEnvelope {
-    pub(super) fn new(message: impl Into<String>) -> Self {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 }
 
 /// Returns the named members of an envelope in the order of `names`; null counts as absent and
 /// any other member is refused.
-pub(super) fn members<'t, const N: usize>(
+pub(crate) fn members<'t, const N: usize>(
     body: Value<'t>,
     names: [&str; N],
 ) -> Result<[Option<Value<'t>>; N], InvalidEnvelope> {
@@ -37,7 +37,7 @@ pub(super) fn members<'t, const N: usize>(
 }
 
 /// Returns a mandatory member.
-pub(super) fn mandatory<'t>(
+pub(crate) fn mandatory<'t>(
     member: Option<Value<'t>>,
     name: &str,
 ) -> Result<Value<'t>, InvalidEnvelope> {
@@ -45,20 +45,30 @@ pub(super) fn mandatory<'t>(
 }
 
 /// Reads a string member.
-pub(super) fn string<'t>(value: Value<'t>, name: &str) -> Result<Cow<'t, str>, InvalidEnvelope> {
+pub(crate) fn string<'t>(value: Value<'t>, name: &str) -> Result<Cow<'t, str>, InvalidEnvelope> {
     value
         .as_str()
         .ok_or_else(|| InvalidEnvelope::new(format!("{name} is not a string")))
 }
 
 /// Reads a string member that is a file_uri (core §1.1), normalised.
-pub(super) fn file_uri(value: Value<'_>, name: &str) -> Result<FileUri, InvalidEnvelope> {
+pub(crate) fn file_uri(value: Value<'_>, name: &str) -> Result<FileUri, InvalidEnvelope> {
     FileUri::parse(&string(value, name)?)
         .map_err(|invalid| InvalidEnvelope::new(format!("{name}: {invalid}")))
 }
 
+/// Reads an optional boolean member; absent is false.
+pub(crate) fn switch(member: Option<Value<'_>>, name: &str) -> Result<bool, InvalidEnvelope> {
+    let Some(value) = member else {
+        return Ok(false);
+    };
+    value
+        .as_bool()
+        .ok_or_else(|| InvalidEnvelope::new(format!("{name} is not a boolean")))
+}
+
 /// Reads an optional array member; absent is empty.
-pub(super) fn array<'t>(
+pub(crate) fn array<'t>(
     member: Option<Value<'t>>,
     name: &str,
 ) -> Result<Vec<Value<'t>>, InvalidEnvelope> {

@@ -7,7 +7,7 @@
 pub mod capabilities;
 pub mod commit;
 pub mod delete;
-mod envelope;
+pub(crate) mod envelope;
 pub mod head;
 pub mod heads;
 pub mod list;
