@@ -115,6 +115,8 @@ impl Exit {
             ServeError::Store(error) => Self::of_store_error(error),
             ServeError::Prefix { .. }
             | ServeError::PublicUrl(_)
+            | ServeError::HooksPath { .. }
+            | ServeError::HooksExposed { .. }
             | ServeError::Contract { .. }
             | ServeError::Grant(_) => Self::Usage,
             ServeError::Ready(_) => Self::Unwritten,

@@ -57,7 +57,7 @@ enum Command {
     Show(show::ShowArgs),
     Mv(mv::MvArgs),
     Rm(rm::RmArgs),
-    Serve(serve::ServeArgs),
+    Serve(Box<serve::ServeArgs>),
     HashObject(hash_object::HashObjectArgs),
     Connector(connector::Connector),
 }

@@ -17,7 +17,8 @@ use super::switch::switch;
 
 /// Serve the embedded remote over HTTP
 ///
-/// Prints one JSON line on standard output when it is ready, `{"url":…}`, and nothing after it.
+/// Prints one JSON line on standard output when it is ready, `{"url":…}` (with `"hooks":…` if there
+/// is a side channel), and nothing after it.
 /// Ends on SIGTERM or SIGINT when requests in flight are answered.
 #[derive(Debug, clap::Args)]
 pub(super) struct ServeArgs {
@@ -67,6 +68,11 @@ pub(super) struct ServeArgs {
         hide_env_values = true
     )]
     force_grant: Vec<String>,
+
+    /// Offer the conformance side channel below this path, beside the prefix; only on a loopback
+    /// address, since it asks nobody for a credential
+    #[arg(long, env = "DPE_HOOKS", value_name = "PATH")]
+    hooks: Option<String>,
 
     #[command(flatten)]
     limits: LimitArgs,
@@ -215,6 +221,7 @@ impl ServeArgs {
             contracts: self.contract,
             limits: self.limits.into(),
             access,
+            hooks: self.hooks,
         })
     }
 }

@@ -34,6 +34,9 @@ pub struct Serve {
     pub limits: Limits,
     /// Who may do what.
     pub access: Access,
+    /// Path of the conformance side channel, beside that of the remote. Only for a loopback
+    /// address: it asks nobody who he is.
+    pub hooks: Option<String>,
 }
 
 /// Why a remote cannot be served.
@@ -64,6 +67,29 @@ pub enum ServeError {
     Prefix {
         /// Prefix as it was given.
         prefix: String,
+    },
+    /// The path of the side channel is none, or hides or lies in the remote.
+    #[error("the side channel cannot be at {path:?}")]
+    #[diagnostic(
+        code(dpe::ops::serve::hooks_path),
+        help(
+            "give a path beside the prefix, such as `/__hooks__`: neither at, above nor below it, \
+             and with an empty prefix none that the protocol uses"
+        )
+    )]
+    HooksPath {
+        /// Path as it was given.
+        path: String,
+    },
+    /// The side channel would be open to the network.
+    #[error("the side channel is not offered on {address}, which others can reach")]
+    #[diagnostic(
+        code(dpe::ops::serve::hooks_exposed),
+        help("listen on a loopback address, such as 127.0.0.1:7373, or leave out --hooks")
+    )]
+    HooksExposed {
+        /// Address that would be listened on.
+        address: SocketAddr,
     },
     /// The public URL is none. It may hold a misplaced secret and is not repeated.
     #[error("the public URL is not the URL of a remote")]
@@ -124,6 +150,12 @@ pub async fn serve(
     if let Some(url) = &plan.public_url {
         check_remote_url(url).map_err(ServeError::PublicUrl)?;
     }
+    if let Some(path) = &plan.hooks {
+        check_hooks(path, &prefix)?;
+        if let Ok(address) = plan.listen.parse() {
+            check_loopback(address)?;
+        }
+    }
     let contracts = contracts(&plan.contracts)?;
     // The store first: whoever cannot have it must not even take the address.
     let store = Store::open_declaring(&plan.store, OpenMode::Create, contracts)?;
@@ -133,16 +165,24 @@ pub async fn serve(
     };
     let listener = TcpListener::bind(&plan.listen).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
+    if plan.hooks.is_some() {
+        // Only now it is certain what a name stands for.
+        check_loopback(address)?;
+    }
     let url = format!("{}{prefix}", origin(address));
     let options = Options {
         prefix,
         public_url: plan.public_url.unwrap_or_else(|| url.clone()),
         access: plan.access,
+        hooks: plan.hooks,
         on_incident,
     };
     store.announce(&url_here(address, &options.prefix))?;
+    let hooks = options.hooks.as_ref();
+    let hooks = hooks.map(|path| format!("{}{path}", origin(address)));
+    let line = ready_line(&url, hooks.as_deref());
     let service = Service::new(store, plan.limits, options);
-    ready(&ready_line(&url)).map_err(ServeError::Ready)?;
+    ready(&line).map_err(ServeError::Ready)?;
     server::serve(listener, &service, shutdown)
         .await
         .map_err(ServeError::Socket)
@@ -169,10 +209,45 @@ fn origin(address: SocketAddr) -> String {
     }
 }
 
-fn ready_line(url: &str) -> String {
+fn ready_line(url: &str, hooks: Option<&str>) -> String {
     let mut line = Writer::new();
-    line.begin_object().name("url").string(url).end_object();
+    line.begin_object().name("url").string(url);
+    if let Some(hooks) = hooks {
+        line.name("hooks").string(hooks);
+    }
+    line.end_object();
     line.into_string()
+}
+
+/// Refuses a path of the side channel that is no path or where the remote is.
+fn check_hooks(path: &str, prefix: &str) -> Result<(), ServeError> {
+    let is_path = checked_prefix(path).is_ok_and(|path| !path.is_empty());
+    let below = path.strip_prefix(prefix);
+    let is_beside = match below.and_then(|rest| rest.strip_prefix('/')) {
+        // With an empty prefix everything is below it.
+        Some(rest) if prefix.is_empty() => {
+            let first = rest.split('/').next().unwrap_or_default();
+            !server::PATHS.contains(&first)
+        }
+        Some(_) => false,
+        None => path != prefix && !prefix.starts_with(&format!("{path}/")),
+    };
+    if is_path && is_beside {
+        Ok(())
+    } else {
+        Err(ServeError::HooksPath {
+            path: path.to_owned(),
+        })
+    }
+}
+
+fn check_loopback(address: SocketAddr) -> Result<(), ServeError> {
+    // `::ffff:127.0.0.1` is one, too.
+    if address.ip().to_canonical().is_loopback() {
+        Ok(())
+    } else {
+        Err(ServeError::HooksExposed { address })
+    }
 }
 
 fn contracts(names: &[String]) -> Result<Contracts, ServeError> {
@@ -204,7 +279,7 @@ fn checked_prefix(prefix: &str) -> Result<String, ServeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{checked_prefix, url_here};
+    use super::{check_hooks, check_loopback, checked_prefix, url_here};
     use crate::model::check_remote_url;
 
     #[test]
@@ -219,6 +294,55 @@ mod tests {
         ] {
             assert_eq!(url_here(address.parse().unwrap(), "/r"), url);
             assert!(check_remote_url(url).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn side_channel_is_beside_the_remote() {
+        for (path, prefix) in [
+            ("/__hooks__", ""),
+            ("/x/documents", ""),
+            ("/documentsx", ""),
+            ("/__hooks__", "/r/1"),
+            ("/r/2", "/r/1"),
+            ("/r/10", "/r/1"),
+            ("/documents", "/r"),
+        ] {
+            assert!(check_hooks(path, prefix).is_ok(), "{path} beside {prefix}");
+        }
+        for (path, prefix) in [
+            ("", ""),
+            ("/", ""),
+            ("", "/r"),
+            ("hooks", ""),
+            ("/hooks/", ""),
+            ("/h?x", ""),
+            ("/documents", ""),
+            ("/documents/x", ""),
+            ("/staging", ""),
+            ("/negotiate", ""),
+            ("/r/1", "/r/1"),
+            ("/r", "/r/1"),
+            ("/r/1/hooks", "/r/1"),
+        ] {
+            assert!(check_hooks(path, prefix).is_err(), "{path} beside {prefix}");
+        }
+    }
+
+    #[test]
+    fn only_loopback_addresses_have_a_side_channel() {
+        for (address, is_loopback) in [
+            ("127.0.0.1:1", true),
+            ("127.8.9.1:1", true),
+            ("[::1]:1", true),
+            ("[::ffff:127.0.0.1]:1", true),
+            ("0.0.0.0:1", false),
+            ("[::]:1", false),
+            ("10.0.0.1:1", false),
+            ("[::ffff:10.0.0.1]:1", false),
+        ] {
+            let checked = check_loopback(address.parse().unwrap());
+            assert_eq!(checked.is_ok(), is_loopback, "{address}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::protocol::{ErrorCode, Missing, headers};
 const MISSING_BUDGET: usize = 1000;
 
 /// Seconds after which to ask again what a person has to mend first (http-binding §22).
-const LASTING_UNAVAILABILITY: u32 = 86400;
+const LASTING_UNAVAILABILITY: u64 = 86400;
 
 /// A complete response.
 pub(super) type Answer = Response<Body>;
@@ -78,7 +78,7 @@ pub(super) struct Coded {
     detail: Cow<'static, str>,
     missing: Option<Missing>,
     /// Seconds; for the codes that may be retried.
-    retry_after: u32,
+    retry_after: u64,
 }
 
 impl Refusal {
@@ -141,6 +141,17 @@ impl Refusal {
         }))
     }
 
+    /// Returns a refusal that may be retried after so many seconds.
+    pub(super) fn later(code: ErrorCode, retry_after: u64, detail: &'static str) -> Self {
+        Self::Coded(Box::new(Coded {
+            code,
+            status: code.status(),
+            detail: detail.into(),
+            missing: None,
+            retry_after,
+        }))
+    }
+
     /// Says that the store failed and the request had no effect; `lasting` if that remains so
     /// until a person does something (http-binding §11.4).
     pub(super) fn unavailable(lasting: bool) -> Self {
@@ -152,13 +163,7 @@ impl Refusal {
         } else {
             ("the store cannot be used at the moment", 1)
         };
-        Self::Coded(Box::new(Coded {
-            code,
-            status: code.status(),
-            detail: detail.into(),
-            missing: None,
-            retry_after,
-        }))
+        Self::later(code, retry_after, detail)
     }
 
     /// Returns the response; one to HEAD has no body.

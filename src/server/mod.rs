@@ -11,6 +11,7 @@ mod body;
 #[allow(dead_code, reason = "staging comes next")]
 mod clock;
 mod cursor;
+mod hooks;
 mod in_process;
 mod listen;
 mod message;
@@ -19,7 +20,6 @@ mod read;
 mod route;
 mod service;
 mod skeleton_body;
-#[allow(dead_code, reason = "the side channel that uses it comes next")]
 mod steering;
 pub mod store;
 mod write;
@@ -27,5 +27,6 @@ mod write;
 pub use access::{Access, GrantError};
 pub use in_process::InProcess;
 pub use listen::serve;
+pub use route::PATHS;
 pub use service::{OnIncident, Options, Service};
 pub use store::{OpenMode, Store, StoreError};

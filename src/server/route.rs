@@ -4,6 +4,16 @@ use http::Method;
 
 use crate::protocol::routes;
 
+/// First segments of the paths of a remote, below its prefix.
+pub const PATHS: [&str; 6] = [
+    routes::CAPABILITIES,
+    routes::HEADS,
+    routes::DOCUMENTS,
+    routes::MOVE,
+    routes::NEGOTIATE,
+    routes::STAGING,
+];
+
 /// A known path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
@@ -47,7 +57,8 @@ impl Prefix {
     }
 }
 
-fn segments(path: &str) -> impl Iterator<Item = Vec<u8>> {
+/// Takes a path without its first `/` apart.
+pub(super) fn segments(path: &str) -> impl Iterator<Item = Vec<u8>> {
     path.split('/')
         .map(|segment| routes::percent_decode(segment.as_bytes()).into_owned())
 }

@@ -20,6 +20,7 @@ use crate::server::access::{Access, Caller};
 use crate::server::answer::{Answer, Refusal};
 use crate::server::body;
 use crate::server::clock::Clock;
+use crate::server::hooks::Hooks;
 use crate::server::query_form::QueryForm;
 use crate::server::read;
 use crate::server::route::{Prefix, Route};
@@ -44,6 +45,9 @@ pub struct Options {
     pub public_url: String,
     /// Who may do what.
     pub access: Access,
+    /// Path of the conformance side channel, such as `/__hooks__`, outside of `prefix`; whoever
+    /// can send a request can use it.
+    pub hooks: Option<String>,
     /// Told what goes wrong inside.
     pub on_incident: OnIncident,
 }
@@ -54,6 +58,7 @@ impl Default for Options {
             prefix: String::new(),
             public_url: "http://localhost".to_owned(),
             access: Access::default(),
+            hooks: None,
             on_incident: Arc::new(|_| {}),
         }
     }
@@ -71,6 +76,7 @@ pub(super) struct Inner {
     pub(super) public_url: String,
     pub(super) access: Access,
     pub(super) clock: Clock,
+    hooks: Option<Hooks>,
     /// Prefix as it was given, for callers in-process.
     pub(super) base: String,
     prefix: Prefix,
@@ -92,6 +98,7 @@ impl Service {
                 public_url: options.public_url,
                 access: options.access,
                 clock: Clock::default(),
+                hooks: options.hooks.as_deref().map(Hooks::new),
                 prefix: Prefix::new(&options.prefix),
                 base: options.prefix,
                 readers: Arc::new(Semaphore::new(READERS)),
@@ -109,6 +116,12 @@ impl Service {
 
 async fn handle(State(service): State<Service>, request: Request<Body>) -> Response<Body> {
     let (head, body) = request.into_parts();
+    if let Some(hooks) = &service.inner.hooks
+        && let Some(hook) = hooks.find(head.uri.path())
+    {
+        let answer = hooks.answer(&service, hook, &head, body).await;
+        return answer.unwrap_or_else(|refusal| refusal.into_answer(false));
+    }
     let Some(route) = service.inner.prefix.route(head.uri.path()) else {
         body::drain(&head.headers, body);
         return Refusal::bare(StatusCode::NOT_FOUND).into_answer(false);
@@ -159,6 +172,10 @@ impl Service {
         if !route.allows(&head.method) {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             return Err(Refusal::bare_with(status, header::ALLOW, route.allow()));
+        }
+        let hooks = self.inner.hooks.as_ref();
+        if let Some(refusal) = hooks.and_then(|hooks| hooks.injected(&head.headers)) {
+            return Err(refusal);
         }
         let caller = self.inner.access.caller(&head.headers).ok_or_else(|| {
             let status = StatusCode::UNAUTHORIZED;

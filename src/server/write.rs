@@ -57,14 +57,13 @@ pub(super) async fn commit(
 /// Commits as the server itself: whoever may do that needs no further right, and a condition that
 /// does not hold is a conflict (409), since there is no conditional request that failed.
 pub(super) async fn commit_as_itself(service: &Service, commit: Commit) -> Result<Answer, Refusal> {
-    let conflict = StatusCode::CONFLICT;
     let reply = service
         .inner
         .store
         .commit(commit)
         .await
         .map_err(not_written)?
-        .map_err(|refused| refusal(refused, conflict, conflict))?;
+        .map_err(in_body)?;
     Ok(committed(reply))
 }
 
@@ -129,7 +128,7 @@ pub(super) async fn move_(
         .move_(move_)
         .await
         .map_err(not_written)?
-        .map_err(on_move)?;
+        .map_err(in_body)?;
     let mut answer = answer::json(StatusCode::OK, wire::move_::encode(doc_hash));
     answer::set_doc_hash(&mut answer, doc_hash);
     let location = answer::header_value(&location);
@@ -307,11 +306,11 @@ fn authorise(service: &Service, caller: Caller, uri: &FileUri) -> Result<(), Ref
     }
 }
 
-fn precondition_required(detail: &'static str) -> Refusal {
+pub(super) fn precondition_required(detail: &'static str) -> Refusal {
     Refusal::coded(ErrorCode::PreconditionRequired, detail)
 }
 
-fn invalid_envelope(invalid: InvalidEnvelope) -> Refusal {
+pub(super) fn invalid_envelope(invalid: InvalidEnvelope) -> Refusal {
     Refusal::invalid(invalid.to_string())
 }
 
@@ -325,8 +324,9 @@ fn on_document(refused: Refused) -> Refusal {
     refusal(refused, failed, failed)
 }
 
-/// A refused move: its condition is in the body, so it answers 409 (http-binding §11.2).
-fn on_move(refused: Refused) -> Refusal {
+/// A refused write whose condition is in the body, such as a move: it answers 409 (http-binding
+/// §11.2).
+fn in_body(refused: Refused) -> Refusal {
     refusal(refused, StatusCode::NOT_FOUND, StatusCode::CONFLICT)
 }
 
