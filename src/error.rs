@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::config::{LocationError, PlaceError};
+use crate::config::{CredentialError, LocationError, PlaceError};
 use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::PushError;
 use crate::ops::remote::RemoteError;
@@ -25,6 +25,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Location(#[from] LocationError),
+    /// The credential of the remote is not named clearly.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Credential(#[from] CredentialError),
     /// The remote cannot be opened.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -12,4 +12,5 @@ pub mod runner;
 pub mod server;
 pub mod state;
 pub mod sync;
+pub mod transport;
 pub mod ui;

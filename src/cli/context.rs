@@ -1,8 +1,9 @@
 //! The flags that every command shares, turned into values once.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::config::{Places, RemoteLocation};
+use crate::config::{Credential, Network, Places, Rate, Remote, RemoteLocation};
 use crate::error::Error;
 use crate::ui::Voice;
 
@@ -16,8 +17,14 @@ pub(super) struct CommonArgs {
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub(super) directory: Option<PathBuf>,
 
-    /// Remote to work on: the directory of an embedded remote [default: that of the user]
-    #[arg(long, env = "DPE_REMOTE", value_name = "PATH", global = true)]
+    /// Remote to work on: a URL, or the directory of an embedded remote [default: that of the user]
+    #[arg(
+        long,
+        env = "DPE_REMOTE",
+        value_name = "URL|PATH",
+        hide_env_values = true,
+        global = true
+    )]
     pub(super) remote: Option<String>,
 
     /// Where the state of pushes is kept [default: that of the user]
@@ -35,6 +42,31 @@ pub(super) struct CommonArgs {
     /// Say what happens to each document
     #[arg(short, long, env = "DPE_VERBOSE", action = clap::ArgAction::Count, global = true)]
     pub(super) verbose: u8,
+
+    #[command(flatten)]
+    network: NetworkArgs,
+}
+
+/// How a remote behind a URL is reached. Its credential comes from the environment alone:
+/// command lines can be read by others.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Network options")]
+struct NetworkArgs {
+    /// Give up when nothing happens for so many seconds; 0 waits for ever [default: 30]
+    #[arg(long, env = "DPE_TIMEOUT", value_name = "SECONDS", global = true)]
+    timeout: Option<u32>,
+
+    /// Send at most RATE bytes a second, such as 500000, 512K or 1.5M
+    #[arg(long, env = "DPE_LIMIT_UPLOAD", value_name = "RATE", global = true)]
+    limit_upload: Option<Rate>,
+
+    /// Trust the certificate authorities in this PEM file too
+    #[arg(long, env = "DPE_CACERT", value_name = "FILE", global = true)]
+    cacert: Option<PathBuf>,
+
+    /// Show the remote the certificate in this PEM file, which also holds its key
+    #[arg(long, env = "DPE_CLIENT_CERT", value_name = "FILE", global = true)]
+    client_cert: Option<PathBuf>,
 }
 
 impl CommonArgs {
@@ -47,12 +79,36 @@ impl CommonArgs {
         }
     }
 
+    /// Returns the remote, and how to reach it.
+    ///
+    /// # Errors
+    ///
+    /// As [`CommonArgs::location`], or when the environment names two credentials.
+    pub(super) fn remote(&self) -> Result<Remote, Error> {
+        let location = self.location()?;
+        let usual = Network::default();
+        let seconds = |seconds| Duration::from_secs(u64::from(seconds));
+        let network = Network {
+            timeout: match self.network.timeout {
+                None => usual.timeout,
+                Some(0) => None,
+                Some(given) => Some(seconds(given)),
+            },
+            upload_limit: self.network.limit_upload,
+            authorities: self.network.cacert.clone(),
+            client_certificate: self.network.client_cert.clone(),
+            // A store may turn out to be served, and is then reached over the network too.
+            credential: Credential::from_environment(|name| std::env::var_os(name))?,
+        };
+        Ok(Remote { location, network })
+    }
+
     /// Returns where the remote is.
     ///
     /// # Errors
     ///
     /// When it is not given and the user has no home, or what is given is no location.
-    pub(super) fn remote(&self) -> Result<RemoteLocation, Error> {
+    pub(super) fn location(&self) -> Result<RemoteLocation, Error> {
         match &self.remote {
             Some(text) => Ok(RemoteLocation::parse(text)?),
             None => Ok(RemoteLocation::Store(Places::default_store()?)),

@@ -86,6 +86,7 @@ impl Exit {
         match error {
             Error::Place(_) | Error::Location(_) => Self::Instance,
             Error::Remote(RemoteError::Store(error)) => Self::of_store_error(error),
+            Error::Remote(RemoteError::Transport(_)) | Error::Credential(_) => Self::Instance,
             Error::Remote(RemoteError::Failed(failure)) => Self::of_failure(failure),
             Error::Client(error) => Self::of_failure(&error.failure),
             Error::Show(ShowError::Remote(error)) => Self::of_failure(&error.failure),

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
-use crate::config::RemoteLocation;
 use crate::error::Error;
 use crate::ops::serve::{self, Access, GrantError, Limits, OnIncident, Serve, ServeError};
 
@@ -182,10 +181,7 @@ impl ServeArgs {
         let voice = common.voice();
         let store = match &self.store {
             Some(store) => store.clone(),
-            None => {
-                let RemoteLocation::Store(store) = common.remote()?;
-                store
-            }
+            None => common.location()?.into_store()?,
         };
         let shutdown = signalled().map_err(ServeError::Signals)?;
         let ready = |line: &str| {

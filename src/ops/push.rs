@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dpe_connector::initialize;
+use dpe_connector::initialize::{self, RemoteLimits};
 use futures_util::FutureExt;
 
-use crate::config::RemoteLocation;
+use crate::config::{self, RemoteLocation};
 use crate::host::{Bundled, ConnectorProcess, Deadlines, Launch, bundled, plugin_environment};
 use crate::model::Contract;
 use crate::runner::{DryRun, Instance, Round, Scope, Settings, Traffic};
@@ -29,10 +29,6 @@ use super::remote::{self, OpenRemote, RemoteError};
 pub use error::PushError;
 pub use source::FolderSource;
 
-/// Writes to an embedded remote share one sync of the disk if they come at once, and nothing
-/// travels: many at a time cost nothing and save most of the waiting.
-const EMBEDDED_CONCURRENCY: usize = 64;
-
 /// Longest message of the connector. The content of the largest file it reads fits, with room for
 /// what the mapping adds.
 const MESSAGE_BYTES: u64 = 256 << 20;
@@ -45,7 +41,7 @@ pub struct Push {
     /// URI prefix; by default that of the folder's name.
     pub prefix: Option<String>,
     /// The remote.
-    pub remote: RemoteLocation,
+    pub remote: config::Remote,
     /// The state directory.
     pub state_dir: PathBuf,
     /// Whether nothing may be written.
@@ -100,7 +96,7 @@ pub async fn push(push: &Push, observer: &Arc<dyn Observer>) -> Result<Vec<Pushe
 
 /// Returns how the push of a source ended that is not there to be pushed.
 fn refused(push: &Push, source: String, error: PushError) -> Pushed {
-    let remote_url = remote::remote_url(&push.remote);
+    let remote_url = remote::remote_url(&push.remote.location);
     let mut report = Report::begun(None, None, &remote_url, jiff::Timestamp::now());
     report.failures.push(error.failure());
     Pushed {
@@ -128,7 +124,7 @@ impl OneSource<'_> {
         self.observer.event(Event::Begun {
             source: &self.source.name,
             uri_prefix: &self.source.uri_prefix,
-            remote: &self.push.remote.describe(),
+            remote: &self.push.remote.location.describe(),
             dry_run: self.push.dry_run,
         });
         let instance = self.instance();
@@ -184,7 +180,7 @@ impl OneSource<'_> {
             let mut state = directory.snapshot(&instance.id)?;
             let opened = self.open_for_reading(remote).await?;
             let dry_run = DryRun::over(opened.map(|remote| &remote.client));
-            return self.run(instance, &mut state, &dry_run).await;
+            return self.run(instance, &mut state, &dry_run, opened).await;
         }
         let mut state = directory.open(&instance.id)?;
         directory.register(&registration, self.push.adopt)?;
@@ -192,7 +188,8 @@ impl OneSource<'_> {
             Some(opened) => opened,
             None => remote.insert(remote::open(&self.push.remote, OpenMode::Create).await?),
         };
-        self.run(instance, &mut state, &opened.client).await
+        self.run(instance, &mut state, &opened.client, Some(opened))
+            .await
     }
 
     /// Opens the remote of a dry run; one that does not exist is left so, and is empty.
@@ -210,25 +207,29 @@ impl OneSource<'_> {
         Ok(remote.as_ref())
     }
 
-    /// Starts the connector, runs the round, and ends the connector.
+    /// Starts the connector, runs the round, and ends the connector. `opened` is what is behind
+    /// `remote`, unless that is an empty one of a dry run.
     async fn run<R: Remote>(
         &self,
         instance: &Instance,
         state: &mut state::Instance,
         remote: &R,
+        opened: Option<&OpenRemote>,
     ) -> Result<Report, PushError> {
         self.reclaim_lost_files(state)?;
-        let mut source = self.start().await?;
-        let settings = Settings {
+        let mut source = self.start(opened.map(limits)).await?;
+        let mut settings = Settings {
             contract: Contract::DEFAULT,
             delete_limit: self.push.delete_limit,
-            concurrency: EMBEDDED_CONCURRENCY,
             scope: match self.source.only {
                 Some(_) => Scope::Named,
                 None => Scope::Whole,
             },
             ..Settings::default()
         };
+        if let Some(opened) = opened {
+            settings.concurrency = opened.concurrency();
+        }
         let round = Round {
             remote,
             source: &mut source,
@@ -261,7 +262,10 @@ impl OneSource<'_> {
         Ok(state.reclaim(&lost)?)
     }
 
-    async fn start(&self) -> Result<ConnectorProcess, PushError> {
+    async fn start(
+        &self,
+        remote_limits: Option<RemoteLimits>,
+    ) -> Result<ConnectorProcess, PushError> {
         let observer = Arc::clone(self.observer);
         let launch = Launch {
             program: std::env::current_exe().map_err(PushError::Executable)?,
@@ -272,7 +276,7 @@ impl OneSource<'_> {
                 uri_prefix: self.source.uri_prefix.clone(),
                 config: self.source.config(&self.own_places()),
             },
-            remote_limits: None,
+            remote_limits,
             max_message_bytes: MESSAGE_BYTES,
             deadlines: Deadlines::default(),
             on_stderr: Arc::new(move |line| observer.event(Event::PluginStderr(&line.line))),
@@ -284,15 +288,15 @@ impl OneSource<'_> {
 
     /// What this program itself keeps, and so must not push: the store and the state.
     fn own_places(&self) -> Vec<PathBuf> {
-        let RemoteLocation::Store(store) = &self.push.remote;
-        vec![
-            remote::resolved(store),
-            remote::resolved(&self.push.state_dir),
-        ]
+        let mut places = vec![remote::resolved(&self.push.state_dir)];
+        if let RemoteLocation::Store(store) = &self.push.remote.location {
+            places.push(remote::resolved(store));
+        }
+        places
     }
 
     fn instance(&self) -> Instance {
-        let remote_url = remote::remote_url(&self.push.remote);
+        let remote_url = remote::remote_url(&self.push.remote.location);
         let uri_prefix = self.source.uri_prefix.clone();
         Instance {
             id: self.source.instance_id(&remote_url),
@@ -302,6 +306,16 @@ impl OneSource<'_> {
             uri_prefix,
             remote_url,
         }
+    }
+}
+
+/// Returns what the remote takes, as far as it matters to a connector (connector contract §10).
+fn limits(remote: &OpenRemote) -> RemoteLimits {
+    let limits = &remote.client.capabilities().limits;
+    RemoteLimits {
+        max_payload_bytes: limits.max_payload_bytes,
+        page_max_bytes: limits.page_max_bytes,
+        blob_max_bytes: limits.blob_max_bytes,
     }
 }
 

@@ -5,27 +5,46 @@ use std::path::{Path, PathBuf};
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::config::RemoteLocation;
+use crate::config::{Network, Remote, RemoteLocation, RemoteUrl};
 use crate::model::Contract;
 use crate::protocol::wire::capabilities::Limits;
-use crate::runner::{Client, Metered};
+use crate::protocol::{Request, Response};
+use crate::runner::{Client, Metered, way_out};
 use crate::server::{InProcess, OpenMode, Options, Service, Store, StoreError};
 use crate::sync::failure::Failure;
+use crate::sync::ports::{Transport, TransportFailure};
+use crate::transport::{Http, TransportError};
 
 /// Largest request that the embedded remote takes from this process. Nothing travels, so this
 /// only bounds memory; it is far above what a socket should take.
 const IN_PROCESS_PAYLOAD_BYTES: u64 = 512 << 20;
 
+/// Writes to an embedded remote share one sync of the disk if they come at once, and nothing
+/// travels: many at a time cost nothing and save most of the waiting.
+const EMBEDDED_CONCURRENCY: usize = 64;
+
+/// Enough to fill the time that replies travel, and bearable for a remote that others use too.
+const NETWORK_CONCURRENCY: usize = 8;
+
 /// The client of an opened remote.
-pub type RemoteClient = Client<Metered<InProcess>>;
+pub type RemoteClient = Client<Metered<AnyTransport>>;
 
 /// A remote that can be worked with.
 #[derive(Debug)]
 pub struct OpenRemote {
     /// Speaks DPE/1 with it.
     pub client: RemoteClient,
-    /// The store itself, for what never travels.
-    pub store: Store,
+    /// The store itself, for what never travels; `None` if the remote is behind a URL.
+    pub store: Option<Store>,
+}
+
+/// The way to a remote.
+#[derive(Debug)]
+pub enum AnyTransport {
+    /// A store of this machine, in this process.
+    Store(InProcess),
+    /// The network.
+    Http(Http),
 }
 
 /// A remote that cannot be opened.
@@ -35,13 +54,40 @@ pub enum RemoteError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
+    /// The settings of the network cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Transport(#[from] TransportError),
     /// The remote does not answer as it should.
     #[error("{}", .0.message)]
-    #[diagnostic(
-        code(dpe::ops::remote),
-        help("check that the location is that of a DPE remote")
-    )]
+    #[diagnostic(code(dpe::ops::remote), help("{}", way_out(.0)))]
     Failed(Failure),
+}
+
+impl OpenRemote {
+    /// Returns how many writes to have on their way at once.
+    pub fn concurrency(&self) -> usize {
+        match self.client.transport().inner() {
+            AnyTransport::Store(_) => EMBEDDED_CONCURRENCY,
+            AnyTransport::Http(_) => NETWORK_CONCURRENCY,
+        }
+    }
+}
+
+impl Transport for AnyTransport {
+    async fn send(&self, request: Request) -> Result<Response, TransportFailure> {
+        match self {
+            Self::Store(store) => store.send(request).await,
+            Self::Http(http) => http.send(request).await,
+        }
+    }
+
+    fn wire_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Store(_) => None,
+            Self::Http(http) => Some(http.sent_bytes()),
+        }
+    }
 }
 
 /// Opens a remote. A store that does not exist is created under [`OpenMode::Create`].
@@ -49,25 +95,53 @@ pub enum RemoteError {
 /// # Errors
 ///
 /// [`RemoteError`].
-pub async fn open(location: &RemoteLocation, mode: OpenMode) -> Result<OpenRemote, RemoteError> {
-    let RemoteLocation::Store(directory) = location;
+pub async fn open(remote: &Remote, mode: OpenMode) -> Result<OpenRemote, RemoteError> {
+    match &remote.location {
+        RemoteLocation::Store(directory) => open_store(directory, mode).await,
+        RemoteLocation::Url(url) => open_url(url, &remote.network).await,
+    }
+}
+
+async fn open_store(directory: &Path, mode: OpenMode) -> Result<OpenRemote, RemoteError> {
     let store = Store::open(directory, mode)?;
     let limits = Limits {
         max_payload_bytes: IN_PROCESS_PAYLOAD_BYTES,
         ..Limits::default()
     };
     let service = Service::new(store.clone(), limits, Options::default());
-    let transport = Metered::new(InProcess::new(&service));
-    let client = Client::connect(transport, Contract::DEFAULT)
-        .await
-        .map_err(RemoteError::Failed)?;
-    Ok(OpenRemote { client, store })
+    let client = connect(AnyTransport::Store(InProcess::new(&service))).await?;
+    Ok(OpenRemote {
+        client,
+        store: Some(store),
+    })
 }
 
-/// Returns the name of a remote that stays the same however its place is spelled.
+async fn open_url(url: &RemoteUrl, network: &Network) -> Result<OpenRemote, RemoteError> {
+    let http = Http::new(url, network, |name| std::env::var_os(name))?;
+    let client = connect(AnyTransport::Http(http)).await?;
+    let codings = &client.capabilities().content_encodings;
+    if let AnyTransport::Http(http) = client.transport().inner() {
+        http.offer_gzip(codings.iter().any(|coding| coding == "gzip"));
+    }
+    Ok(OpenRemote {
+        client,
+        store: None,
+    })
+}
+
+async fn connect(transport: AnyTransport) -> Result<RemoteClient, RemoteError> {
+    Client::connect(Metered::new(transport), Contract::DEFAULT)
+        .await
+        .map_err(RemoteError::Failed)
+}
+
+/// Returns the name of a remote that stays the same however its place is spelled. A URL has one
+/// spelling (HTTP binding §1.1).
 pub fn remote_url(location: &RemoteLocation) -> String {
-    let RemoteLocation::Store(directory) = location;
-    RemoteLocation::Store(resolved(directory)).to_string()
+    match location {
+        RemoteLocation::Store(directory) => RemoteLocation::Store(resolved(directory)).to_string(),
+        RemoteLocation::Url(url) => url.as_str().to_owned(),
+    }
 }
 
 /// Resolves links as far as the path exists.

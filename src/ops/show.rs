@@ -44,7 +44,10 @@ pub async fn show(remote: &OpenRemote, uri: &FileUri) -> Result<Option<Shown>, S
     let Some(skeleton) = remote.client.skeleton(uri).await? else {
         return Ok(None);
     };
-    let elements = remote.store.elements(uri)?;
+    let elements = match &remote.store {
+        Some(store) => store.elements(uri)?,
+        None => None,
+    };
     Ok(Some(Shown {
         skeleton,
         elements: elements.unwrap_or_default(),

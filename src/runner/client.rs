@@ -60,8 +60,8 @@ impl From<ReplyError> for ClientError {
     }
 }
 
-/// What a person can do about it.
-fn way_out(failure: &Failure) -> &'static str {
+/// Returns what a person can do about a failure of a remote.
+pub fn way_out(failure: &Failure) -> &'static str {
     match &*failure.code {
         "remote_unauthorized" => {
             "give the complete Authorization value of a caller the remote knows by \

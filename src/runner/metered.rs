@@ -18,7 +18,7 @@ pub struct Metered<T> {
 pub struct Traffic {
     /// Requests sent, reads included.
     pub requests: u64,
-    /// Bytes of request bodies, before compression.
+    /// Bytes of request bodies, as they went over the wire if they went over one.
     pub bytes: u64,
 }
 
@@ -32,11 +32,19 @@ impl<T: Transport> Metered<T> {
         }
     }
 
+    /// Returns the transport that is counted.
+    pub fn inner(&self) -> &T {
+        &self.transport
+    }
+
     /// Returns what went out so far.
     pub fn traffic(&self) -> Traffic {
         Traffic {
             requests: self.requests.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
+            bytes: self
+                .transport
+                .wire_bytes()
+                .unwrap_or_else(|| self.bytes.load(Ordering::Relaxed)),
         }
     }
 }

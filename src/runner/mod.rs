@@ -17,7 +17,7 @@ mod round;
 mod starting;
 mod task;
 
-pub use client::{Client, ClientError};
+pub use client::{Client, ClientError, way_out};
 pub use dry_run::DryRun;
 pub use metered::{Metered, Traffic};
 pub use round::{Instance, Profile, Round, Scope, Settings};

@@ -20,6 +20,12 @@ pub trait Transport: Send + Sync {
         &self,
         request: Request,
     ) -> impl Future<Output = Result<Response, TransportFailure>> + Send;
+
+    /// Returns the bytes of request bodies sent so far, if the transport knows better than the
+    /// requests tell: because it compresses them.
+    fn wire_bytes(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// No reply: the cases that the rules of resending tell apart (HTTP binding §15.1).

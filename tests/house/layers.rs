@@ -14,11 +14,21 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("state", &["model", "sync"]),
     ("host", &["json", "model", "sync"]),
     ("server", &["json", "model", "protocol", "sync"]),
+    ("transport", &["config", "protocol", "sync"]),
     ("runner", &["json", "model", "protocol", "sync", "state"]),
     (
         "ops",
         &[
-            "json", "model", "protocol", "sync", "config", "state", "host", "server", "runner",
+            "json",
+            "model",
+            "protocol",
+            "sync",
+            "config",
+            "state",
+            "host",
+            "server",
+            "transport",
+            "runner",
         ],
     ),
     ("ui", &["json", "model", "sync", "runner", "ops"]),
@@ -38,7 +48,12 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tower", &["server"]),
     ("rusqlite", &["server", "state"]),
     ("clap", &["cli"]),
-    ("tokio", &["host", "server", "runner", "ops", "cli"]),
+    (
+        "tokio",
+        &["host", "server", "transport", "runner", "ops", "cli"],
+    ),
+    ("reqwest", &["transport"]),
+    ("rustls", &["transport"]),
     ("dpe_connector", &["host", "ops"]),
 ];
 
