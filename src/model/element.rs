@@ -46,6 +46,8 @@ pub(super) enum BlobForm {
     /// An object that says where the bytes are: in what a connector delivers (connector contract
     /// §12), taken for a well-formed reference here.
     Source,
+    /// Either of them: in what a person hands over as one JSON text.
+    Either,
 }
 
 /// An element whose members have been judged, except for the numbers in its metadata.
@@ -107,7 +109,8 @@ impl<'t> Element<'t> {
         Ok(())
     }
 
-    fn reference(&self) -> Option<BlobRef> {
+    /// Returns the reference, if that is what the element has.
+    pub(super) fn reference(&self) -> Option<BlobRef> {
         BlobRef::parse(&self.blob?.as_str()?).ok()
     }
 }
@@ -186,9 +189,9 @@ fn judged_blob(slot: Slot<'_>, form: BlobForm) -> Result<Slot<'_>, Violation> {
         return Ok(None);
     };
     match form {
-        BlobForm::Source if value.kind() == Kind::Object => Ok(Some(value)),
+        BlobForm::Source | BlobForm::Either if value.kind() == Kind::Object => Ok(Some(value)),
         BlobForm::Source => Err(fields::wrong_type("blob", "an object naming a byte source")),
-        BlobForm::Reference => {
+        BlobForm::Reference | BlobForm::Either => {
             let text = value
                 .as_str()
                 .ok_or_else(|| fields::wrong_type("blob", "a string"))?;

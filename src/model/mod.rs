@@ -37,5 +37,5 @@ pub use file_uri::{FileUri, InvalidUri};
 pub use hash::{Hash, HashError};
 pub use page::{PageObject, page, page_hash};
 pub use remote_url::{InvalidRemoteUrl, check_remote_url};
-pub use tree::{Object, Tree, TreeBuilder};
+pub use tree::{Object, Tree, TreeBuilder, byte_sources};
 pub use violation::{Code, Violation};

@@ -2,7 +2,8 @@
 //!
 //! Pages come with their elements inline and in segments (connector contract §12, §13); what
 //! leaves is a text and the hash of every distinct object. Where the bytes of blobs
-//! are, only the caller knows.
+//! are, only the caller knows. A document handed over as one text goes the same way, judged in the
+//! order of hash contract §6.4.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ use super::hash::Hash;
 use super::page::{ELEMENTS, PAGE_START, Page, inline_elements};
 use super::preimage::Preimage;
 use super::violation::Violation;
-use crate::json::canonical::{ReadableText, Sink};
+use crate::json::canonical::{Nowhere, ReadableText, Sink};
 use crate::json::{Items, Value};
 
 /// One object ready for delivery.
@@ -51,6 +52,46 @@ pub struct Tree {
     pub element_count: u64,
 }
 
+impl Tree {
+    /// Makes the tree of a document that has its pages and elements inline (hash contract §6.4).
+    /// The `blob` of an element is a reference, or a byte source that `resolve` gets once the
+    /// whole document is known to be valid, see [`TreeBuilder::add_pages`].
+    ///
+    /// # Errors
+    /// The first violation in the order of §6.4, with pointers from the document; then those of
+    /// byte sources.
+    pub fn of_expanded(
+        value: Value<'_>,
+        contract: Contract,
+        resolve: impl FnMut(Value<'_>) -> Result<Option<BlobRef>, Violation>,
+    ) -> Result<Self, Violation> {
+        depth::check(value, Some(PAGES))?;
+        let (document, pages) = Document::read(value)?;
+        document.write_start(&mut Nowhere)?;
+        let mut builder = TreeBuilder {
+            form: BlobForm::Either,
+            ..TreeBuilder::new(contract)
+        };
+        builder.add_pages(pages, resolve)?;
+        builder.close(&document)
+    }
+}
+
+/// Returns the byte sources in the pages of a segment, in order.
+///
+/// # Errors
+/// Like [`TreeBuilder::add_pages`], of a segment that begins its document; byte sources
+/// themselves are not judged.
+pub fn byte_sources<'t>(pages: Value<'t>) -> Result<Vec<Value<'t>>, Violation> {
+    let items = pages
+        .items()
+        .ok_or_else(|| fields::wrong_type(PAGES, "an array"))?;
+    check_pages(items.clone(), 0, BlobForm::Source)?;
+    let elements = items.filter_map(|page| page.member(ELEMENTS)?.items());
+    let blobs = elements.flatten().filter_map(|item| item.member("blob"));
+    Ok(blobs.filter(|blob| !blob.is_null()).collect())
+}
+
 /// Collects the pages of a document, then makes its tree.
 ///
 /// After a violation the builder is of no further use.
@@ -63,6 +104,8 @@ pub struct TreeBuilder {
     seen: HashSet<Hash>,
     seen_blobs: HashSet<BlobRef>,
     element_count: u64,
+    /// What `blob` may be.
+    form: BlobForm,
     /// Text of the object at hand.
     text: ReadableText,
     preimage: Preimage,
@@ -79,6 +122,7 @@ impl TreeBuilder {
             seen: HashSet::new(),
             seen_blobs: HashSet::new(),
             element_count: 0,
+            form: BlobForm::Source,
             text: ReadableText::default(),
             preimage: Preimage::new(contract),
         }
@@ -102,6 +146,7 @@ impl TreeBuilder {
             .ok_or_else(|| fields::wrong_type(PAGES, "an array"))?;
         let mut segment = Segment {
             rest: items,
+            form: self.form,
             is_judged: false,
             resolve,
         };
@@ -119,9 +164,12 @@ impl TreeBuilder {
     ///
     /// # Errors
     /// The first violation of the document's own members, in the order of hash contract §6.1.
-    pub fn finish(mut self, document: Value<'_>) -> Result<Tree, Violation> {
+    pub fn finish(self, document: Value<'_>) -> Result<Tree, Violation> {
         depth::check(document, None)?;
-        let document = Document::read_without_pages(document)?;
+        self.close(&Document::read_without_pages(document)?)
+    }
+
+    fn close(mut self, document: &Document<'_>) -> Result<Tree, Violation> {
         let page_list = std::mem::take(&mut self.page_list);
         let doc_hash = self.take(|sink| {
             document.write_start(sink)?;
@@ -157,11 +205,11 @@ impl TreeBuilder {
         for item in inline_elements(list).map_err(under_page)? {
             let pointer = || element_pointer(position, elements.len());
             depth::check(item, None)?;
-            let element = Element::read(item, BlobForm::Source)
-                .map_err(|violation| violation.under(&pointer()))?;
-            let blob = match element.blob() {
-                Some(source) => segment.reference(source, position, elements.len())?,
-                None => None,
+            let element =
+                Element::read(item, self.form).map_err(|violation| violation.under(&pointer()))?;
+            let blob = match (element.reference(), element.blob()) {
+                (None, Some(source)) => segment.reference(source, position, elements.len())?,
+                (reference, _) => reference,
             };
             let hash = self
                 .add_element(&element, blob)
@@ -218,6 +266,7 @@ impl TreeBuilder {
 struct Segment<'t, R> {
     /// The page at hand and those behind it.
     rest: Items<'t>,
+    form: BlobForm,
     /// True once the rest is known to be valid.
     is_judged: bool,
     resolve: R,
@@ -237,7 +286,7 @@ where
         element: usize,
     ) -> Result<Option<BlobRef>, Violation> {
         if !self.is_judged {
-            check_pages(self.rest.clone(), page, BlobForm::Source)?;
+            check_pages(self.rest.clone(), page, self.form)?;
             self.is_judged = true;
         }
         (self.resolve)(source).map_err(|violation| {
