@@ -5,6 +5,7 @@
 //! plugin says is untrusted: whatever arrives, the answer is a failure with a level, never a
 //! panic. This room judges envelopes, not items; it knows no remote and no state.
 
+mod blob;
 mod bundled;
 mod connection;
 mod environment;

@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use dpe_connector::initialize::{Identity, InitializeParams, Instance, RemoteLimits};
 use dpe_connector::manifest::Manifest;
+use dpe_connector::read_blob::ReadBlobParams;
 use dpe_connector::rpc::Empty;
 use dpe_connector::{PROTOCOL_VERSION, ScanParams};
 use tokio::process::{Child, Command};
 
 use crate::sync::failure::{Failure, FailureSource, Level};
-use crate::sync::ports::{Batch, PluginIdentity, ScanRequest, Source};
+use crate::sync::ports::{Batch, BlobChunk, BlobFailure, PluginIdentity, ScanRequest, Source};
 
+use super::blob::{self, largest_chunk};
 use super::connection::{Answer, Broken, Connection};
 use super::initialize;
 use super::message::{ErrorResponse, Outcome};
@@ -42,6 +44,8 @@ pub struct Deadlines {
     pub initialize: Duration,
     /// For one `scan`.
     pub scan: Duration,
+    /// For one `read_blob`.
+    pub blob: Duration,
     /// For everything that should happen at once: an answer to `cancel` or `shutdown`, the exit.
     pub grace: Duration,
 }
@@ -51,6 +55,7 @@ impl Default for Deadlines {
         Self {
             initialize: Duration::from_secs(30),
             scan: Duration::from_secs(300),
+            blob: Duration::from_secs(60),
             grace: Duration::from_secs(5),
         }
     }
@@ -128,8 +133,7 @@ impl Source for ConnectorProcess {
 
     async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
         let Some(connection) = self.connection.as_mut() else {
-            let why = "the plugin was ended after an earlier failure";
-            return Err(round("plugin_crashed", why.into()));
+            return Err(ended_before());
         };
         let is_following = request.next.is_some();
         if !is_following {
@@ -160,6 +164,35 @@ impl Source for ConnectorProcess {
             Err(broken) => of(&broken),
         };
         Err(self.break_off(failure).await)
+    }
+
+    async fn read_blob(
+        &mut self,
+        handle: &str,
+        offset: u64,
+        max_bytes: u64,
+    ) -> Result<BlobChunk, BlobFailure> {
+        let Some(connection) = self.connection.as_mut() else {
+            return Err(BlobFailure::Ended(ended_before()));
+        };
+        let max_bytes = max_bytes.min(largest_chunk(connection.limit()));
+        let params = ReadBlobParams {
+            handle: handle.to_owned(),
+            offset,
+            max_bytes,
+        };
+        let deadline = self.deadlines.blob;
+        match connection.exchange("read_blob", params, deadline).await {
+            Ok(Answer::InTime(Outcome::Result(result))) => {
+                blob::chunk(result.value(), max_bytes).map_err(|why| blob::malformed(&why))
+            }
+            Ok(Answer::InTime(Outcome::Error(error))) => Err(blob::refused(&error)),
+            Ok(Answer::AfterCancel) => Err(BlobFailure::Unread {
+                message: format!("read_blob was not answered within {deadline:?}"),
+                retryable: true,
+            }),
+            Err(broken) => Err(BlobFailure::Ended(self.break_off(of(&broken)).await)),
+        }
     }
 
     async fn close(mut self) -> Result<(), Failure> {
@@ -241,6 +274,11 @@ async fn greet(connection: &mut Connection, launch: Launch<'_>) -> Result<Plugin
         )),
         Err(broken) => Err(of(&broken)),
     }
+}
+
+fn ended_before() -> Failure {
+    let why = "the plugin was ended after an earlier failure";
+    round("plugin_crashed", why.into())
 }
 
 fn scan_refused(error: &ErrorResponse, is_following: bool) -> Failure {

@@ -229,6 +229,11 @@ impl OneSource<'_> {
         };
         if let Some(opened) = opened {
             settings.concurrency = opened.concurrency();
+            settings.blob_max_bytes = limits(opened).blob_max_bytes;
+        }
+        if !self.push.dry_run {
+            // A dry run leaves no trace there, and so lets blobs wait where everybody does.
+            settings.spool_directory.clone_from(&self.push.state_dir);
         }
         let round = Round {
             remote,

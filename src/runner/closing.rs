@@ -9,7 +9,7 @@ use crate::sync::failure::Failure;
 use crate::sync::ports::{Remote, Source};
 use crate::sync::report::{Outcome, Report};
 
-use super::enumeration::Enumerated;
+use super::feed::Enumerated;
 use super::landing::state_failure;
 use super::round::{Profile, Round, Scope};
 

@@ -1,4 +1,5 @@
-//! One pass over the batches of a source (connector contract §11).
+//! One pass over all that a source says: held back by the gate, then landed (connector contract
+//! §11).
 
 use std::collections::HashSet;
 
@@ -7,89 +8,85 @@ use crate::model::FileUri;
 use crate::state::Instance;
 use crate::sync::assembly::{Assembly, Step};
 use crate::sync::failure::{Failure, FailureSource, Level};
-use crate::sync::ports::{Batch, BatchEnd, Remote, ScanRequest, Source};
+use crate::sync::ports::{Remote, Source};
 use crate::sync::wave::Operation;
 
-use super::gate::Gate;
+use super::feed::{Enumerated, Feed, Portion};
+use super::gate::{Gate, Weight};
 use super::landing::{Landing, state_failure};
 use super::round::Profile;
-
-/// What one enumeration ended with.
-pub(super) struct Enumerated {
-    pub cursor: Option<String>,
-    pub incremental: bool,
-}
+use super::spool::Spool;
 
 /// One pass over the batches of a source.
 pub(super) struct Enumeration {
-    pub assembly: Assembly,
     pub gate: Gate,
-    /// Members of the write set that no item has mentioned so far (§22).
+    pub mentions: Mentions,
+}
+
+/// What has been said of the write set (§22).
+pub(super) struct Mentions {
+    /// Members of the write set that no item has mentioned so far.
     pub unproduced: HashSet<FileUri>,
     pub profile: Profile,
 }
 
+/// What the source is asked for, and in which way.
+pub(super) struct Asked {
+    pub assembly: Assembly,
+    pub cursor: Option<String>,
+    pub max_items: u32,
+}
+
 impl Enumeration {
-    /// Pulls batch after batch and lands them; the next one is scanned while the last one lands.
+    /// Pulls portion after portion and lands them; the next one is scanned, and the bytes of its
+    /// blobs are read, while the last one lands.
     pub(super) async fn run<R: Remote, S: Source>(
         &mut self,
         source: &mut S,
-        cursor: Option<String>,
-        max_items: u32,
+        spool: &mut Spool,
+        asked: Asked,
         landing: &mut Landing<'_, R>,
     ) -> Result<Enumerated, Failure> {
-        let given = cursor.is_some();
-        let first = ScanRequest {
+        let given = asked.cursor.is_some();
+        let Self { gate, mentions } = self;
+        let Asked {
+            assembly,
             cursor,
-            next: None,
             max_items,
-        };
-        let mut batch = source.scan(first).await?;
+        } = asked;
+        let mut feed = Feed::new(source, spool, assembly, max_items, cursor);
+        let mut portion = feed.next(|item| mentions.produced(item)).await?;
         loop {
-            let last = matches!(batch.end, BatchEnd::Final { .. });
-            let steps = self.steps(&batch, last, landing.state)?;
-            let end = match batch.end {
-                BatchEnd::Next(next) => next,
-                BatchEnd::Final {
-                    cursor,
-                    incremental,
-                } => {
-                    landing.land(steps).await?;
-                    if incremental && !given {
-                        return Err(protocol_error("`incremental` without a cursor"));
-                    }
-                    return Ok(Enumerated {
-                        cursor,
-                        incremental,
-                    });
+            let steps = passed(gate, &mut portion, landing.state)?;
+            if let Some(enumerated) = portion.end {
+                landing.land(steps).await?;
+                if enumerated.incremental && !given {
+                    return Err(protocol_error("`incremental` without a cursor"));
                 }
-            };
-            let following = ScanRequest {
-                cursor: None,
-                next: Some(end),
-                max_items,
-            };
-            let (landed, scanned) = tokio::join!(landing.land(steps), source.scan(following));
+                return Ok(enumerated);
+            }
+            let (landed, next) = tokio::join!(
+                landing.land(steps),
+                feed.next(|item| mentions.produced(item))
+            );
             landed?;
-            batch = scanned?;
+            portion = next?;
         }
     }
+}
 
-    /// Turns a batch into steps, as far as the gate lets them through.
-    fn steps(&mut self, batch: &Batch, last: bool, state: &Instance) -> Result<Vec<Step>, Failure> {
-        let mut steps = Vec::new();
-        for item in batch.items.root().items().into_iter().flatten() {
-            self.produced(item);
-            self.assembly.push(item, &mut steps);
-        }
-        if last {
-            steps.extend(self.assembly.finish().map(Step::Failed));
-        }
-        let deletes = real_deletes(&steps, state)?;
-        let bytes = batch.items.source().len();
-        self.gate.pass(steps, deletes, bytes, last)
-    }
+/// Returns the steps of a portion, as far as the gate lets them through.
+fn passed(gate: &mut Gate, portion: &mut Portion, state: &Instance) -> Result<Vec<Step>, Failure> {
+    let steps = std::mem::take(&mut portion.steps);
+    let deletes = real_deletes(&steps, state)?;
+    let weight = Weight {
+        message_bytes: portion.message_bytes,
+        blob_bytes: portion.blob_bytes,
+    };
+    gate.pass(steps, deletes, weight, portion.end.is_some())
+}
 
+impl Mentions {
     /// Notes that an item mentions its documents, whatever else is wrong with it.
     fn produced(&mut self, item: Value<'_>) {
         if self.unproduced.is_empty() {

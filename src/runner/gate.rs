@@ -9,8 +9,19 @@ use crate::sync::assembly::Step;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::guard::DeleteLimit;
 
-/// How much is read ahead at most, in bytes of messages.
+/// How much is read ahead at most, in bytes of messages, which occupy memory.
 const READ_AHEAD_BYTES: usize = 32 << 20;
+/// The same in bytes of blobs, which occupy the disk.
+const READ_AHEAD_BLOB_BYTES: u64 = 256 << 20;
+
+/// What steps weigh while they are held.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weight {
+    /// Bytes of the messages they came in.
+    pub(super) message_bytes: usize,
+    /// Bytes of their blobs.
+    pub(super) blob_bytes: u64,
+}
 
 /// Lets steps through once the deletes among them are known to be few enough.
 #[derive(Debug)]
@@ -19,7 +30,7 @@ pub(super) struct Gate {
     known: u64,
     deletes: u64,
     held: Vec<Step>,
-    held_bytes: usize,
+    weight: Weight,
     open: bool,
 }
 
@@ -31,12 +42,12 @@ impl Gate {
             known,
             deletes: 0,
             held: Vec::new(),
-            held_bytes: 0,
+            weight: Weight::default(),
             open: !limit.exceeded(known, known),
         }
     }
 
-    /// Takes the steps of one batch of `bytes`, `deletes` of which take away a confirmed document,
+    /// Takes steps of some `weight`, `deletes` of which take away a confirmed document,
     /// and returns those that may land now.
     ///
     /// # Errors
@@ -46,16 +57,19 @@ impl Gate {
         &mut self,
         steps: Vec<Step>,
         deletes: u64,
-        bytes: usize,
+        weight: Weight,
         last: bool,
     ) -> Result<Vec<Step>, Failure> {
         self.deletes += deletes;
         self.held.extend(steps);
-        self.held_bytes += bytes;
+        self.weight.message_bytes += weight.message_bytes;
+        self.weight.blob_bytes += weight.blob_bytes;
         if self.limit.exceeded(self.deletes, self.known) {
             return Err(too_many(self.deletes, self.known));
         }
-        self.open |= last || self.held_bytes > READ_AHEAD_BYTES;
+        self.open |= last
+            || self.weight.message_bytes > READ_AHEAD_BYTES
+            || self.weight.blob_bytes > READ_AHEAD_BLOB_BYTES;
         if !self.open {
             return Ok(Vec::new());
         }
@@ -75,11 +89,16 @@ pub(super) fn too_many(deletes: u64, known: u64) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gate, READ_AHEAD_BYTES};
+    use super::{Gate, READ_AHEAD_BLOB_BYTES, READ_AHEAD_BYTES, Weight};
     use crate::model::FileUri;
     use crate::sync::assembly::Step;
     use crate::sync::guard::DeleteLimit;
     use crate::sync::wave::Operation;
+
+    const LIGHT: Weight = Weight {
+        message_bytes: 1,
+        blob_bytes: 0,
+    };
 
     fn deletes(count: usize) -> Vec<Step> {
         (0..count)
@@ -93,16 +112,16 @@ mod tests {
     #[test]
     fn steps_are_held_until_the_last_batch() {
         let mut gate = Gate::new(DeleteLimit::Usual, 100);
-        assert!(gate.pass(deletes(10), 10, 1, false).unwrap().is_empty());
-        assert_eq!(gate.pass(deletes(10), 10, 1, true).unwrap().len(), 20);
+        assert!(gate.pass(deletes(10), 10, LIGHT, false).unwrap().is_empty());
+        assert_eq!(gate.pass(deletes(10), 10, LIGHT, true).unwrap().len(), 20);
     }
 
     #[test]
     fn deletes_are_counted_over_all_batches() {
         let mut gate = Gate::new(DeleteLimit::Usual, 100);
-        assert!(gate.pass(deletes(50), 50, 1, false).unwrap().is_empty());
+        assert!(gate.pass(deletes(50), 50, LIGHT, false).unwrap().is_empty());
         assert_eq!(
-            gate.pass(deletes(1), 1, 1, false).unwrap_err().code,
+            gate.pass(deletes(1), 1, LIGHT, false).unwrap_err().code,
             "mass_delete"
         );
     }
@@ -110,16 +129,24 @@ mod tests {
     #[test]
     fn a_source_that_can_never_trip_the_guard_is_not_held() {
         let mut gate = Gate::new(DeleteLimit::Usual, 20);
-        assert_eq!(gate.pass(deletes(20), 20, 1, false).unwrap().len(), 20);
+        assert_eq!(gate.pass(deletes(20), 20, LIGHT, false).unwrap().len(), 20);
     }
 
     #[test]
     fn reading_ahead_is_bounded_and_deletes_still_count_afterwards() {
         let mut gate = Gate::new(DeleteLimit::Usual, 100);
-        let passed = gate
-            .pass(deletes(40), 40, READ_AHEAD_BYTES + 1, false)
-            .unwrap();
+        let heavy = Weight {
+            message_bytes: READ_AHEAD_BYTES + 1,
+            ..LIGHT
+        };
+        let passed = gate.pass(deletes(40), 40, heavy, false).unwrap();
         assert_eq!(passed.len(), 40);
-        assert!(gate.pass(deletes(11), 11, 1, false).is_err());
+        assert!(gate.pass(deletes(11), 11, LIGHT, false).is_err());
+        let mut gate = Gate::new(DeleteLimit::Usual, 100);
+        let heavy = Weight {
+            blob_bytes: READ_AHEAD_BLOB_BYTES + 1,
+            ..LIGHT
+        };
+        assert_eq!(gate.pass(deletes(40), 40, heavy, false).unwrap().len(), 40);
     }
 }

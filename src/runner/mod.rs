@@ -8,12 +8,14 @@ mod client;
 mod closing;
 mod dry_run;
 mod enumeration;
+mod feed;
 mod gate;
 mod heads;
 mod landing;
 mod metered;
 mod refresh;
 mod round;
+mod spool;
 mod starting;
 mod task;
 

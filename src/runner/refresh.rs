@@ -11,13 +11,15 @@ use crate::state::Pending;
 use crate::sync::assembly::{Assembly, Step};
 use crate::sync::failure::{Failure, FailureSource, Subject};
 use crate::sync::guard::DeleteLimit;
-use crate::sync::ports::{Base, Batch, BatchEnd, Remote, ScanRequest, Source};
+use crate::sync::ports::{Base, Remote, Source};
 use crate::sync::wave::Operation;
 
 use super::enumeration::protocol_error;
+use super::feed::{Enumerated, Feed, Portion};
 use super::heads;
 use super::landing::{Landing, Undecided, state_failure};
 use super::round::{Instance, Profile, Settings};
+use super::spool::Spool;
 use super::task::Task;
 
 /// What one more enumeration has to clear up.
@@ -66,7 +68,7 @@ impl Missed {
 /// A failure that ends the round.
 pub(super) async fn run<R: Remote, S: Source>(
     mut missed: Missed,
-    source: &mut S,
+    (source, spool): (&mut S, &mut Spool),
     instance: &Instance,
     settings: &Settings,
     landing: &mut Landing<'_, R>,
@@ -79,7 +81,8 @@ pub(super) async fn run<R: Remote, S: Source>(
         return Ok(());
     }
     if missed.incremental {
-        enumerate(&mut missed, source, instance, settings, landing).await?;
+        let said_by = (source, spool);
+        enumerate(&mut missed, said_by, instance, settings, landing).await?;
     }
     landing.finish(false);
     if stops(landing) {
@@ -97,7 +100,7 @@ pub(super) async fn run<R: Remote, S: Source>(
 /// Enumerates once more without a cursor, landing only documents that are considered.
 async fn enumerate<R: Remote, S: Source>(
     missed: &mut Missed,
-    source: &mut S,
+    (source, spool): (&mut S, &mut Spool),
     instance: &Instance,
     settings: &Settings,
     landing: &mut Landing<'_, R>,
@@ -107,38 +110,30 @@ async fn enumerate<R: Remote, S: Source>(
         .union(&missed.undecided)
         .cloned()
         .collect();
+    let assembly = Assembly::new(&*instance.uri_prefix, settings.contract);
+    let feed = Feed::new(source, spool, assembly, settings.max_items, None);
+    let mut feed = feed.only(considered.clone());
     let mut pass = Pass {
-        assembly: Assembly::new(&*instance.uri_prefix, settings.contract),
         considered,
         unproduced: &mut missed.unproduced,
         moved_onto: Vec::new(),
         reported: landing.failed_documents(),
     };
-    let mut request = ScanRequest {
-        max_items: settings.max_items,
-        ..ScanRequest::default()
-    };
     loop {
-        let batch = source.scan(request).await?;
-        let last = matches!(batch.end, BatchEnd::Final { .. });
-        landing.land(pass.steps(&batch, last)).await?;
-        request = match batch.end {
-            BatchEnd::Next(next) => ScanRequest {
-                cursor: None,
-                next: Some(next),
-                max_items: settings.max_items,
-            },
-            BatchEnd::Final { incremental, .. } if incremental => {
+        let Portion { steps, end, .. } = feed.next(|_| ()).await?;
+        landing.land(pass.kept(steps, end.is_some())).await?;
+        match end {
+            None => {}
+            Some(Enumerated { incremental, .. }) if incremental => {
                 return Err(protocol_error("`incremental` without a cursor"));
             }
-            BatchEnd::Final { .. } => return Ok(()),
-        };
+            Some(_) => return Ok(()),
+        }
     }
 }
 
 /// One pass that looks only at some documents.
 struct Pass<'a> {
-    assembly: Assembly,
     considered: HashSet<FileUri>,
     unproduced: &'a mut HashSet<FileUri>,
     /// Targets of moves, which a full enumeration should name as documents.
@@ -148,15 +143,8 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Keeps of a batch what is about the considered documents.
-    fn steps(&mut self, batch: &Batch, last: bool) -> Vec<Step> {
-        let mut steps = Vec::new();
-        for item in batch.items.root().items().into_iter().flatten() {
-            self.assembly.push(item, &mut steps);
-        }
-        if last {
-            steps.extend(self.assembly.finish().map(Step::Failed));
-        }
+    /// Keeps what is about the considered documents.
+    fn kept(&mut self, steps: Vec<Step>, last: bool) -> Vec<Step> {
         let mut kept: Vec<Step> = steps
             .into_iter()
             .filter_map(|step| self.keep(step))

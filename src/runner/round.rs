@@ -2,6 +2,7 @@
 //! (connector contract §11, §16, §23).
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 
@@ -15,10 +16,12 @@ use crate::sync::guard::DeleteLimit;
 use crate::sync::ports::{Remote, Source};
 use crate::sync::report::{Outcome, Report};
 
-use super::enumeration::{Enumerated, Enumeration};
+use super::enumeration::{Asked, Enumeration, Mentions};
+use super::feed::Enumerated;
 use super::gate::Gate;
 use super::landing::{Landing, state_failure};
 use super::refresh;
+use super::spool::Spool;
 
 /// Who pushes what where.
 #[derive(Clone, Debug)]
@@ -59,6 +62,10 @@ pub struct Settings {
     pub max_items: u32,
     /// At most so many writes at once.
     pub concurrency: usize,
+    /// Longest blob that the remote takes, in bytes.
+    pub blob_max_bytes: u64,
+    /// Where the bytes of blobs wait until they are delivered, in files without a name.
+    pub spool_directory: PathBuf,
     /// When deletes are too many.
     pub delete_limit: DeleteLimit,
     /// What is enumerated.
@@ -89,6 +96,8 @@ impl Default for Settings {
             conflict_retries: 2,
             max_items: 500,
             concurrency: 8,
+            blob_max_bytes: u64::MAX,
+            spool_directory: std::env::temp_dir(),
             delete_limit: DeleteLimit::Usual,
             scope: Scope::Whole,
             profile: Profile::People,
@@ -152,13 +161,27 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             observer,
         } = self;
         let mut landing = Landing::new(*remote, state, *observer, settings);
+        let mut spool = Spool::new(settings.spool_directory.clone(), settings.blob_max_bytes);
+        let asked = Asked {
+            assembly: Assembly::new(&*instance.uri_prefix, settings.contract),
+            cursor,
+            max_items: settings.max_items,
+        };
         let mut ended = enumeration
-            .run(*source, cursor, settings.max_items, &mut landing)
+            .run(*source, &mut spool, asked, &mut landing)
             .await;
         if let Ok(Enumerated { incremental, .. }) = ended {
             report.incremental = Some(incremental);
-            let missed = refresh::Missed::new(enumeration.unproduced, incremental, &mut landing);
-            let refreshed = refresh::run(missed, *source, instance, settings, &mut landing).await;
+            let unproduced = enumeration.mentions.unproduced;
+            let missed = refresh::Missed::new(unproduced, incremental, &mut landing);
+            let refreshed = refresh::run(
+                missed,
+                (*source, &mut spool),
+                instance,
+                settings,
+                &mut landing,
+            )
+            .await;
             ended = refreshed.and(ended);
         }
         landing.finish(ended.is_err());
@@ -183,12 +206,12 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             Scope::Whole => self.state.write_set().map_err(state_failure)?,
             Scope::Named => Vec::new(),
         };
-        let prefix = self.instance.uri_prefix.as_str();
         Ok(Enumeration {
-            assembly: Assembly::new(prefix, self.settings.contract),
             gate: Gate::new(self.settings.delete_limit, known),
-            unproduced: unproduced.into_iter().collect(),
-            profile: self.settings.profile,
+            mentions: Mentions {
+                unproduced: unproduced.into_iter().collect(),
+                profile: self.settings.profile,
+            },
         })
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod assembly;
 pub mod blobs;
+pub mod byte_source;
 pub mod decision;
 pub mod event;
 pub mod failure;

@@ -2,6 +2,8 @@
 
 use std::future::Future;
 
+use bytes::Bytes;
+
 use crate::json;
 use crate::model::{FileUri, Hash, Tree};
 use crate::protocol::{Request, Response};
@@ -80,7 +82,7 @@ impl TransportFailure {
     }
 }
 
-/// A running plugin (connector contract §10, §11).
+/// A running plugin (connector contract §10, §11, §14).
 pub trait Source: Send {
     /// Returns what the plugin said of itself when it was initialised.
     fn identity(&self) -> &PluginIdentity;
@@ -92,6 +94,19 @@ pub trait Source: Send {
     /// A failure of level round or protocol; the source is of no further use.
     fn scan(&mut self, request: ScanRequest)
     -> impl Future<Output = Result<Batch, Failure>> + Send;
+
+    /// Reads bytes behind `handle` from `offset` on: at most `max_bytes`, or what fits a message if
+    /// that is less (§14.2).
+    ///
+    /// # Errors
+    ///
+    /// See [`BlobFailure`].
+    fn read_blob(
+        &mut self,
+        handle: &str,
+        offset: u64,
+        max_bytes: u64,
+    ) -> impl Future<Output = Result<BlobChunk, BlobFailure>> + Send;
 
     /// Says goodbye and waits for the end, by force if need be.
     ///
@@ -146,6 +161,30 @@ pub enum BatchEnd {
         /// Whether the enumeration started from the given cursor.
         incremental: bool,
     },
+}
+
+/// A part of the bytes behind a handle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlobChunk {
+    /// The bytes; none only at the end.
+    pub bytes: Bytes,
+    /// Whether the end of the blob is reached.
+    pub eof: bool,
+}
+
+/// Why bytes behind a handle were not read.
+#[derive(Clone, Debug)]
+pub enum BlobFailure {
+    /// The plugin could not or did not give them, and lives on; a matter of the documents that
+    /// need them.
+    Unread {
+        /// For people.
+        message: String,
+        /// Whether the next round may succeed as it is.
+        retryable: bool,
+    },
+    /// The round is over; the source is of no further use.
+    Ended(Failure),
 }
 
 /// The documents of a remote, as the runner sees them: heads and conditional writes.

@@ -74,6 +74,7 @@ impl Script {
             deadlines: Deadlines {
                 initialize: Duration::from_secs(20),
                 scan: Duration::from_secs(20),
+                blob: Duration::from_secs(20),
                 grace: Duration::from_millis(1500),
             },
             environment: Vec::new(),

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use bytes::Bytes;
 use dpe::json::Text;
 use dpe::model::{Contract, FileUri, Hash, Tree, TreeBuilder};
 use dpe::protocol::wire::capabilities::Limits;
@@ -15,7 +16,9 @@ use dpe::state::{self, StateDirectory, StateError};
 use dpe::sync::blobs::Blobs;
 use dpe::sync::event::{Event, Observer};
 use dpe::sync::failure::{Failure, FailureSource, Level};
-use dpe::sync::ports::{Base, Batch, BatchEnd, PluginIdentity, Remote, ScanRequest, Source};
+use dpe::sync::ports::{
+    Base, Batch, BatchEnd, BlobChunk, BlobFailure, PluginIdentity, Remote, ScanRequest, Source,
+};
 use dpe::sync::report::Report;
 use tempfile::TempDir;
 
@@ -28,6 +31,10 @@ pub(super) struct Scripted {
     script: VecDeque<Result<Said, Failure>>,
     /// The requests it got.
     pub(super) asked: Vec<ScanRequest>,
+    /// What its handles stand for.
+    pub(super) blobs: BTreeMap<String, Blob>,
+    /// The reads it got: handle, offset, most bytes.
+    pub(super) read: Vec<(String, u64, u64)>,
 }
 
 impl Scripted {
@@ -41,7 +48,14 @@ impl Scripted {
             },
             script: script.into_iter().collect(),
             asked: Vec::new(),
+            blobs: BTreeMap::new(),
+            read: Vec::new(),
         }
+    }
+
+    /// Goes on with this.
+    pub(super) fn says(&mut self, said: Result<Said, Failure>) {
+        self.script.push_back(said);
     }
 
     pub(super) fn without_cursors(mut self) -> Self {
@@ -65,8 +79,64 @@ impl Source for Scripted {
         })
     }
 
+    async fn read_blob(
+        &mut self,
+        handle: &str,
+        offset: u64,
+        max_bytes: u64,
+    ) -> Result<BlobChunk, BlobFailure> {
+        self.read.push((handle.to_owned(), offset, max_bytes));
+        let answer = self.blobs.get(handle).cloned();
+        answer.unwrap_or(Blob::Unknown).chunk(offset, max_bytes)
+    }
+
     async fn close(self) -> Result<(), Failure> {
         Ok(())
+    }
+}
+
+/// What a handle of a scripted source stands for.
+#[derive(Clone)]
+pub(super) enum Blob {
+    /// These bytes, given out at most so many at a time.
+    Bytes(Bytes, u64),
+    /// No such handle.
+    Unknown,
+    /// A source that fails after so many bytes, and whether that may pass.
+    Fails(u64, bool),
+    /// A plugin that dies.
+    Dies,
+}
+
+impl Blob {
+    fn chunk(&self, offset: u64, max_bytes: u64) -> Result<BlobChunk, BlobFailure> {
+        let unread = |retryable| BlobFailure::Unread {
+            message: "scripted".into(),
+            retryable,
+        };
+        match self {
+            Self::Bytes(bytes, at_once) => {
+                let start = usize::try_from(offset).unwrap().min(bytes.len());
+                let most = usize::try_from(max_bytes.min(*at_once)).unwrap();
+                let end = start.saturating_add(most).min(bytes.len());
+                Ok(BlobChunk {
+                    bytes: bytes.slice(start..end),
+                    eof: end == bytes.len(),
+                })
+            }
+            Self::Unknown => Err(unread(false)),
+            Self::Fails(after, retryable) if offset >= *after => Err(unread(*retryable)),
+            Self::Fails(after, _) => Ok(BlobChunk {
+                bytes: Bytes::from(vec![0; usize::try_from(*after).unwrap()]),
+                eof: false,
+            }),
+            Self::Dies => Err(BlobFailure::Ended(Failure::new(
+                Level::Round,
+                FailureSource::Runner,
+                "plugin_crashed",
+                "scripted",
+            ))),
+        }
     }
 }
 

@@ -208,11 +208,11 @@ async fn later_items_for_one_document_win_and_keep_their_order() {
 }
 
 #[tokio::test]
-async fn a_document_with_bytes_fails_whole_instead_of_losing_them() {
+async fn a_document_whose_bytes_cannot_be_had_fails_whole_instead_of_losing_them() {
     let place = Place::new().await;
     let image = document("a", "x").replace(
         r#"{"category":"NarrativeText","text":"x"}"#,
-        r#"{"category":"Image","blob":{"inline":"aGVsbG8="}}"#,
+        r#"{"category":"Image","blob":{"handle":"gone"}}"#,
     );
     let report = place.says(&[image], "c-1", false).await;
     assert_eq!(failures(&report), ["item/blob/blob_read_failed/false"]);

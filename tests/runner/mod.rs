@@ -1,5 +1,6 @@
 //! Rounds over a real store and real state, with a source that says what a test wants said.
 
+mod blobs;
 mod conflicts;
 mod denied_reads;
 mod fixture;
