@@ -36,6 +36,8 @@ pub enum ReplyError {
         why: String,
         /// `Retry-After`, if there was one.
         retry_after: Option<RetryAfter>,
+        /// The first line of the body of an error page; may hold secrets and anything else.
+        line: Option<Box<str>>,
     },
     /// The server speaks another protocol.
     #[error("the server speaks {protocol:?}, not \"dpe/1\"")]
@@ -78,8 +80,33 @@ impl ReplyError {
             status: response.status,
             why: why.into(),
             retry_after: retry_after(response),
+            line: (response.status >= 400).then(|| first_line(&response.body)).flatten(),
         }
     }
+
+    /// Returns the refusal that the remote would have answered with, had not somebody between
+    /// answered in its place (http-binding §15.3).
+    pub(crate) fn concluded(code: ErrorCode, status: u16, message: impl Into<String>) -> Self {
+        Self::Coded(Box::new(Coded {
+            code: code.as_str().to_owned(),
+            known: Some(code),
+            status,
+            message: message.into(),
+            retryable: code.retryable(),
+            retry_after: None,
+            upload_offset: None,
+            missing: None,
+        }))
+    }
+}
+
+/// The first line that says something, without control characters and cut at 200 of the others.
+fn first_line(body: &[u8]) -> Option<Box<str>> {
+    let start = &body[..body.len().min(4096)];
+    let text = String::from_utf8_lossy(start);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let shown: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
+    Some(shown.into())
 }
 
 /// Checks that the status is one the operation promises, and reads an error reply.

@@ -53,7 +53,7 @@ impl Request<'_> {
         }
     }
 
-    fn body(&self) -> Vec<u8> {
+    pub(in crate::protocol) fn body(&self) -> Vec<u8> {
         let lists = [("pages", self.pages), ("objects", self.objects)];
         let texts = lists.iter().flat_map(|(_, texts)| *texts);
         let length: usize = texts.map(|text| text.len() + 1).sum();

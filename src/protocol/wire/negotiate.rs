@@ -29,7 +29,7 @@ impl Request<'_> {
             .with_json(self.body())
     }
 
-    fn body(&self) -> Vec<u8> {
+    pub(in crate::protocol) fn body(&self) -> Vec<u8> {
         let length: usize = self.pages.iter().map(|page| page.len() + 1).sum();
         let mut body = Writer::with_capacity(self.document.len() + length + 256);
         body.begin_object();

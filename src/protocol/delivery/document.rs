@@ -1,0 +1,717 @@
+//! One document until its commit has ended (core §3.2, http-binding §21).
+//!
+//! ```text
+//!          fast                                             missing, progress
+//!  ┌────────────────────────────────────────┐   ┌───────────────────────────────┐
+//!  │                                        ▼   ▼                               │
+//! begin ──▶ Negotiating ──▶ Supplying ──▶ Committing ──▶ Ended                  │
+//!  ▲          │   ▲            ▲  │          │  │                               │
+//!  │          └───┘            └──┘          │  └──▶ (Negotiating) ─▶ Supplying ─┘
+//!  │     pages attached   what does not      │
+//!  │                      fit inline         │
+//!  └──────────── session expired, once ──────┘   (from any state with a session)
+//! ```
+//!
+//! *Negotiating* opens the session. *Supplying* uploads side by side; what replies name as missing
+//! below is uploaded in turn or kept for the commit, which carries inline as much as fits. Objects
+//! that do not fit are staged, the largest first, so that the requests are few.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use jiff::Timestamp;
+
+use crate::model::{BlobRef, Hash, Object};
+use crate::protocol::delivery::commit::Committing;
+use crate::protocol::delivery::path::{self, Path};
+use crate::protocol::delivery::upload::{Source, Upload};
+use crate::protocol::delivery::write::Write;
+use crate::protocol::delivery::{Delivered, DeliveryFailed, Job, Session, Terms, size};
+use crate::protocol::exchange::{Exchange, Fate};
+use crate::protocol::machine::{Id, Machine, Step, Stopped};
+use crate::protocol::operation_error::Oversize;
+use crate::protocol::verdict::{Operation, Verdict};
+use crate::protocol::wire::upload::MissingBelow;
+use crate::protocol::wire::{commit, negotiate};
+use crate::protocol::{OperationError, ReplyError, Response, Staged};
+
+/// Rounds of repair that may bring nothing new (§22).
+const MAX_STALLS: u32 = 2;
+
+/// A delivery in progress.
+#[derive(Debug)]
+pub struct Delivery<'a> {
+    job: Job<'a>,
+    terms: Terms,
+    index: OnceCell<Index>,
+    path: Path,
+    state: State,
+    /// Names the request of the state; uploads have ids of their own.
+    id: Id,
+    session: Option<Session>,
+    /// Objects that are missing and not staged, by their place in the tree: for the commit.
+    inline: Inline,
+    /// Objects to upload, in this order.
+    queue: VecDeque<Staged>,
+    uploads: Vec<(Id, Upload<'a>)>,
+    /// What is queued, on its way, or in the session.
+    scheduled: HashSet<Staged>,
+    stalls: u32,
+    renegotiated: bool,
+    uncertain: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Negotiating {
+        exchange: Exchange,
+        attached: Vec<usize>,
+        then: Then,
+    },
+    Supplying,
+    Committing(Write<Committing>),
+    Ended(Option<Result<Delivered, DeliveryFailed>>),
+}
+
+/// What an opened session is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// Everything is missing.
+    SupplyAll,
+    /// Learn which pages are missing.
+    Compare,
+    /// The missing pages are attached: learn which elements are missing.
+    CompareElements,
+    /// Take what a commit without a session was told to be missing.
+    Repair,
+}
+
+#[derive(Debug, Default)]
+struct Inline {
+    pages: BTreeSet<usize>,
+    elements: BTreeSet<usize>,
+}
+
+/// Where an object stands in the tree.
+#[derive(Debug)]
+struct Index {
+    pages: HashMap<Hash, usize>,
+    elements: HashMap<Hash, usize>,
+    blobs: HashSet<BlobRef>,
+}
+
+impl<'a> Delivery<'a> {
+    /// Returns a delivery; objects that the remote cannot take end it before anything is sent.
+    pub fn new(job: Job<'a>, terms: Terms) -> Self {
+        let mut delivery = Self::unbegun(job, terms);
+        delivery.checked(Self::begin);
+        delivery
+    }
+
+    /// Returns a delivery that goes on with the session of one that failed, to which a good part
+    /// may have been uploaded already.
+    pub fn with_session(job: Job<'a>, terms: Terms, session: Session) -> Self {
+        let mut delivery = Self::unbegun(job, terms);
+        delivery.checked(|delivery| {
+            delivery.resume(session);
+            Ok(())
+        });
+        delivery
+    }
+
+    fn unbegun(job: Job<'a>, terms: Terms) -> Self {
+        Self {
+            path: path::choose(&job, &terms),
+            job,
+            terms,
+            index: OnceCell::new(),
+            state: State::Supplying,
+            id: 0,
+            session: None,
+            inline: Inline::default(),
+            queue: VecDeque::new(),
+            uploads: Vec::new(),
+            scheduled: HashSet::new(),
+            stalls: 0,
+            renegotiated: false,
+            uncertain: false,
+        }
+    }
+
+    fn checked(&mut self, begin: impl FnOnce(&mut Self) -> Result<(), OperationError>) {
+        let begun = size::check(&self.job, &self.terms.limits).and_then(|()| begin(self));
+        self.settle(begun);
+    }
+
+    fn begin(&mut self) -> Result<(), OperationError> {
+        match self.path {
+            Path::Fast => {
+                self.inline = Inline::everything(&self.job);
+                self.commit();
+                Ok(())
+            }
+            Path::Straight => {
+                let attached = self.pages_beyond_commit();
+                self.negotiate(attached, Then::SupplyAll)
+            }
+            Path::Difference => self.negotiate(Vec::new(), Then::Compare),
+        }
+    }
+
+    fn resume(&mut self, session: Session) {
+        let index = self.index();
+        let places = |map: &HashMap<Hash, usize>| -> BTreeSet<usize> {
+            let known = session.inline.iter().filter_map(|hash| map.get(hash));
+            known.copied().collect()
+        };
+        self.inline = Inline {
+            pages: places(&index.pages),
+            elements: places(&index.elements),
+        };
+        self.scheduled = session.staged.clone();
+        self.session = Some(session);
+        // The next poll finds nothing to upload and commits.
+        self.state = State::Supplying;
+    }
+
+    /// Opens a session.
+    fn negotiate(&mut self, attached: Vec<usize>, then: Then) -> Result<(), OperationError> {
+        self.check_document(size::negotiate_envelope(&self.job))?;
+        let pages: Vec<&str> = attached
+            .iter()
+            .map(|place| &*self.job.tree.pages[*place].text)
+            .collect();
+        let request = negotiate::Request {
+            file_uri: self.job.uri,
+            document: &self.job.tree.document,
+            pages: &pages,
+        };
+        let request = request.into_http(self.terms.contract);
+        self.enter(State::Negotiating {
+            exchange: Exchange::new(Operation::Negotiate, request),
+            attached,
+            then,
+        });
+        Ok(())
+    }
+
+    fn negotiated(
+        &mut self,
+        reply: negotiate::Reply,
+        attached: &[usize],
+        then: Then,
+    ) -> Result<(), OperationError> {
+        let pages = self.places_of_pages(&reply.missing_pages)?;
+        let elements = self.places_of_elements(&reply.missing_content_hashes)?;
+        let tree = self.job.tree;
+        let mut session = Session::new(reply.session);
+        for place in attached {
+            let page = Staged::Page(tree.pages[*place].hash);
+            session.staged.insert(page);
+            self.scheduled.insert(page);
+        }
+        self.session = Some(session);
+        self.enter(State::Supplying);
+        match then {
+            Then::SupplyAll => {
+                self.inline.pages = pages.into_iter().collect();
+                self.inline.elements = (0..tree.elements.len()).collect();
+                for blob in &tree.blobs {
+                    self.want_blob(*blob)?;
+                }
+            }
+            Then::Compare if self.attaches(&pages) => {
+                let attached = self.smallest_pages(pages);
+                self.negotiate(attached, Then::CompareElements)?;
+            }
+            Then::Compare | Then::CompareElements => {
+                for place in pages {
+                    self.schedule(Staged::Page(tree.pages[place].hash));
+                }
+                self.inline.elements.extend(elements);
+            }
+            Then::Repair => {}
+        }
+        Ok(())
+    }
+
+    /// Starts over after the session ended, once; what it held is gone.
+    fn expired(&mut self, error: OperationError) -> Result<(), OperationError> {
+        self.session = None;
+        if self.renegotiated {
+            return Err(error);
+        }
+        self.renegotiated = true;
+        self.inline = Inline::default();
+        self.queue.clear();
+        self.uploads.clear();
+        self.scheduled.clear();
+        self.begin()
+    }
+
+    fn uploaded(&mut self, object: Staged, below: &MissingBelow) -> Result<(), OperationError> {
+        if let Some(session) = &mut self.session {
+            session.staged.insert(object);
+        }
+        for place in self.places_of_elements(&below.content_hashes)? {
+            let element = Staged::Element(self.job.tree.elements[place].hash);
+            if !self.scheduled.contains(&element) {
+                self.inline.elements.insert(place);
+            }
+        }
+        for blob in &below.blobs {
+            self.check_blob(*blob)?;
+            self.want_blob(*blob)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is left to upload: stages what cannot be inline, or commits.
+    fn advance(&mut self) -> Result<(), OperationError> {
+        let session = self.session.as_ref().map(|session| &*session.id);
+        let envelope = size::commit_envelope(&self.job, session);
+        self.check_document(envelope)?;
+        let mut to_stage = self.elements_to_ask(envelope);
+        to_stage.extend(self.overflow(envelope));
+        if to_stage.is_empty() {
+            self.commit();
+        } else if self.session.is_none() {
+            return self.negotiate(Vec::new(), Then::Repair);
+        }
+        for object in to_stage {
+            self.schedule(object);
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) {
+        let tree = self.job.tree;
+        let text = |object: &'a Object| &*object.text;
+        let of = |places: &BTreeSet<usize>, objects: &'a [Object]| -> Vec<&'a str> {
+            places.iter().map(|place| text(&objects[*place])).collect()
+        };
+        let pages = of(&self.inline.pages, &tree.pages);
+        let objects = of(&self.inline.elements, &tree.elements);
+        let request = commit::Request {
+            uri: self.job.uri,
+            precondition: self.job.precondition,
+            document: &tree.document,
+            pages: &pages,
+            objects: &objects,
+            staging_session: self.session.as_ref().map(|session| &*session.id),
+        };
+        let request = request.into_http(self.terms.contract);
+        let committing = Committing::new(&self.job, self.terms.contract);
+        self.enter(State::Committing(Write::new(committing, request)));
+    }
+
+    /// Takes up what a commit was told to be missing.
+    fn supply(&mut self, error: OperationError) -> Result<(), OperationError> {
+        let missing = match &error {
+            OperationError::Reply(ReplyError::Coded(coded)) => coded.missing.clone(),
+            _ => None,
+        };
+        let missing = missing.unwrap_or_else(unknown).missing;
+        let mut stalled = missing.is_empty();
+        self.enter(State::Supplying);
+        for place in self.places_of_pages(&missing.pages)? {
+            let page = Staged::Page(self.job.tree.pages[place].hash);
+            if self.inline.pages.contains(&place) {
+                stalled = true;
+            } else {
+                stalled |= self.schedule_anew(page);
+            }
+        }
+        for place in self.places_of_elements(&missing.content_hashes)? {
+            let element = Staged::Element(self.job.tree.elements[place].hash);
+            let was_inline = !self.inline.elements.insert(place);
+            stalled |= was_inline | self.forget(element);
+        }
+        for blob in missing.blobs {
+            self.check_blob(blob)?;
+            stalled |= self.forget(Staged::Blob(blob));
+            self.want_blob(blob)?;
+        }
+        self.stalls += u32::from(stalled);
+        if self.stalls > MAX_STALLS {
+            return Err(error);
+        }
+        if self.session.is_none() && !self.queue.is_empty() {
+            return self.negotiate(Vec::new(), Then::Repair);
+        }
+        Ok(())
+    }
+
+    fn want_blob(&mut self, blob: BlobRef) -> Result<(), OperationError> {
+        if !self.job.blobs.contains_key(&blob) {
+            return Err(OperationError::MissingBlob { blob });
+        }
+        self.schedule(Staged::Blob(blob));
+        Ok(())
+    }
+
+    /// Queues an object for upload unless it is on its way or there already; it is not inline then.
+    fn schedule(&mut self, object: Staged) {
+        if !self.scheduled.insert(object) {
+            return;
+        }
+        self.queue.push_back(object);
+        let index = self.index();
+        match object {
+            Staged::Page(hash) => {
+                let place = index.pages.get(&hash).copied();
+                place.map(|place| self.inline.pages.remove(&place));
+            }
+            Staged::Element(hash) => {
+                let place = index.elements.get(&hash).copied();
+                place.map(|place| self.inline.elements.remove(&place));
+            }
+            Staged::Blob(_) => {}
+        }
+    }
+
+    /// Queues an object even if it was uploaded, and says whether it was.
+    fn schedule_anew(&mut self, object: Staged) -> bool {
+        let was_there = self.forget(object);
+        self.schedule(object);
+        was_there
+    }
+
+    /// Takes an object for not uploaded, and says whether it was.
+    fn forget(&mut self, object: Staged) -> bool {
+        if let Some(session) = &mut self.session {
+            session.staged.remove(&object);
+        }
+        self.scheduled.remove(&object)
+    }
+
+    fn start(&mut self, object: Staged) {
+        let Some(session) = &self.session else {
+            return;
+        };
+        let (tree, index) = (self.job.tree, self.index());
+        let source = match object {
+            Staged::Page(hash) => Source::Text(&tree.pages[index.pages[&hash]].text),
+            Staged::Element(hash) => Source::Text(&tree.elements[index.elements[&hash]].text),
+            Staged::Blob(blob) => Source::Blob(self.job.blobs[&blob]),
+        };
+        let Terms {
+            contract, limits, ..
+        } = &self.terms;
+        let upload = Upload::new(session.id.clone(), object, source, *contract, limits);
+        self.id += 1;
+        self.uploads.push((self.id, upload));
+    }
+
+    fn enter(&mut self, state: State) {
+        self.id += 1;
+        self.state = state;
+    }
+
+    /// Ends the delivery if a step failed.
+    fn settle(&mut self, step: Result<(), OperationError>) {
+        if let Err(error) = step {
+            self.fail(error);
+        }
+    }
+
+    fn fail(&mut self, error: OperationError) {
+        let tree = self.job.tree;
+        let pages = self.inline.pages.iter().map(|page| tree.pages[*page].hash);
+        let elements = self.inline.elements.iter();
+        let elements = elements.map(|element| tree.elements[*element].hash);
+        let inline = pages.chain(elements).collect();
+        let failed = DeliveryFailed {
+            error,
+            outcome_unknown: self.uncertain,
+            session: self.session.take().map(|session| Session { inline, ..session }),
+        };
+        self.enter(State::Ended(Some(Err(failed))));
+    }
+
+    /// What the end of some request asks for, if it was no success.
+    fn stopped(&mut self, stopped: Stopped) {
+        let step = match stopped.verdict {
+            Verdict::Supply => self.supply(stopped.error),
+            Verdict::Renegotiate => self.expired(stopped.error),
+            _ => Err(stopped.error),
+        };
+        self.settle(step);
+    }
+}
+
+/// Sizes and places.
+impl Delivery<'_> {
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let places = |objects: &[Object]| {
+                let places = objects.iter().enumerate();
+                places.map(|(place, object)| (object.hash, place)).collect()
+            };
+            Index {
+                pages: places(&self.job.tree.pages),
+                elements: places(&self.job.tree.elements),
+                blobs: self.job.tree.blobs.iter().copied().collect(),
+            }
+        })
+    }
+
+    fn places_of_pages(&self, hashes: &[Hash]) -> Result<Vec<usize>, OperationError> {
+        places(&self.index().pages, hashes)
+    }
+
+    fn places_of_elements(&self, hashes: &[Hash]) -> Result<Vec<usize>, OperationError> {
+        places(&self.index().elements, hashes)
+    }
+
+    fn check_blob(&self, blob: BlobRef) -> Result<(), OperationError> {
+        if self.index().blobs.contains(&blob) {
+            Ok(())
+        } else {
+            Err(foreign(blob.to_string()))
+        }
+    }
+
+    /// Refuses a body that is too long with nothing but the document object.
+    fn check_document(&self, smallest: u64) -> Result<(), OperationError> {
+        let limit = self.terms.limits.max_payload_bytes;
+        if smallest <= limit {
+            return Ok(());
+        }
+        Err(OperationError::TooLarge {
+            object: Oversize::Document {
+                doc_hash: self.job.tree.doc_hash,
+            },
+            size: smallest,
+            limit,
+        })
+    }
+
+    fn attaches(&self, missing: &[usize]) -> bool {
+        let document = size::negotiate_envelope(&self.job);
+        path::attaches(document, missing.len(), self.terms.in_flight)
+    }
+
+    /// Returns the pages to attach where all is missing: none if the commit can carry everything.
+    fn pages_beyond_commit(&self) -> Vec<usize> {
+        // The id of the session is not known yet; ids are rarely longer.
+        const LONG_ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+        let envelope = size::commit_envelope(&self.job, Some(LONG_ID));
+        let body = envelope + size::everything(self.job.tree);
+        if body <= self.terms.limits.max_payload_bytes {
+            return Vec::new();
+        }
+        self.smallest_pages((0..self.job.tree.pages.len()).collect())
+    }
+
+    /// Returns as many of `pages` as one negotiate can carry: the smallest, in reading order.
+    fn smallest_pages(&self, mut pages: Vec<usize>) -> Vec<usize> {
+        let length = |place: &usize| self.job.tree.pages[*place].text.len();
+        pages.sort_by_key(length);
+        let envelope = size::negotiate_envelope(&self.job);
+        let mut lists = size::Lists::default();
+        let fits = |place: &usize| {
+            lists.add_page(length(place));
+            envelope + lists.length() <= self.terms.limits.max_payload_bytes
+        };
+        let mut attached: Vec<usize> = pages.into_iter().take_while(fits).collect();
+        attached.sort_unstable();
+        attached
+    }
+
+    /// Returns the elements that are worth uploading on their own, because the reply says whether
+    /// their blob is missing: one for each blob.
+    fn elements_to_ask(&self, envelope: u64) -> Vec<Staged> {
+        if self.path != Path::Difference || self.session.is_none() {
+            return Vec::new();
+        }
+        let mut asked = HashSet::new();
+        let elements = self.inline.elements.iter();
+        let unsure: Vec<Staged> = elements
+            .map(|place| &self.job.tree.elements[*place])
+            .filter(|element| {
+                element.blob.is_some_and(|blob| {
+                    self.job.blobs.contains_key(&blob)
+                        && !self.scheduled.contains(&Staged::Blob(blob))
+                        && asked.insert(blob)
+                })
+            })
+            .map(|element| Staged::Element(element.hash))
+            .collect();
+        let commit = envelope + self.inline_length();
+        if path::asks_for_blobs(commit, unsure.len(), self.terms.in_flight) {
+            unsure
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns the largest objects that have to be staged so that the rest fits into the commit.
+    fn overflow(&self, envelope: u64) -> Vec<Staged> {
+        let limit = self.terms.limits.max_payload_bytes;
+        if envelope + self.inline_length() <= limit {
+            return Vec::new();
+        }
+        let tree = self.job.tree;
+        let pages = self.inline.pages.iter().map(|place| &tree.pages[*place]);
+        let elements = self.inline.elements.iter();
+        let elements = elements.map(|place| &tree.elements[*place]);
+        let mut all: Vec<(bool, &Object)> = pages
+            .map(|page| (true, page))
+            .chain(elements.map(|element| (false, element)))
+            .collect();
+        all.sort_by_key(|(_, object)| object.text.len());
+        let mut lists = size::Lists::default();
+        let inline = all
+            .iter()
+            .take_while(|(is_page, object)| {
+                if *is_page {
+                    lists.add_page(object.text.len());
+                } else {
+                    lists.add_object(object.text.len());
+                }
+                envelope + lists.length() <= limit
+            })
+            .count();
+        let staged = all[inline..].iter().rev().map(|(is_page, object)| {
+            if *is_page {
+                Staged::Page(object.hash)
+            } else {
+                Staged::Element(object.hash)
+            }
+        });
+        staged.collect()
+    }
+
+    fn inline_length(&self) -> u64 {
+        let mut lists = size::Lists::default();
+        for place in &self.inline.pages {
+            lists.add_page(self.job.tree.pages[*place].text.len());
+        }
+        for place in &self.inline.elements {
+            lists.add_object(self.job.tree.elements[*place].text.len());
+        }
+        lists.length()
+    }
+}
+
+impl Inline {
+    fn everything(job: &Job<'_>) -> Self {
+        Self {
+            pages: (0..job.tree.pages.len()).collect(),
+            elements: (0..job.tree.elements.len()).collect(),
+        }
+    }
+}
+
+/// Looks up where listed objects stand; one that is no part of the document is no reply to it
+/// (§21).
+fn places(known: &HashMap<Hash, usize>, hashes: &[Hash]) -> Result<Vec<usize>, OperationError> {
+    let place = |hash: &Hash| known.get(hash).copied().ok_or_else(|| foreign(hash.to_string()));
+    hashes.iter().map(place).collect()
+}
+
+fn foreign(name: String) -> OperationError {
+    let reply = ReplyError::Unexpected {
+        status: 200,
+        why: format!("{name} is said to be missing and is no part of the document"),
+        retry_after: None,
+        line: None,
+    };
+    reply.into()
+}
+
+fn unknown() -> crate::protocol::problem::Reported {
+    crate::protocol::problem::Reported {
+        missing: crate::protocol::Missing::default(),
+        truncated: true,
+    }
+}
+
+impl Machine for Delivery<'_> {
+    type Outcome = Result<Delivered, DeliveryFailed>;
+
+    fn poll(&mut self) -> Step<Self::Outcome> {
+        loop {
+            let outgoing = match &mut self.state {
+                State::Ended(end) => {
+                    return end.take().map_or(Step::Idle, Step::Done);
+                }
+                State::Negotiating { exchange, .. } => exchange.poll(),
+                State::Committing(write) => write.poll_request(),
+                State::Supplying => {
+                    for (id, upload) in &mut self.uploads {
+                        if let Some(outgoing) = upload.poll_request() {
+                            return Step::Send(*id, outgoing);
+                        }
+                    }
+                    if self.uploads.len() < self.terms.in_flight.max(1)
+                        && let Some(object) = self.queue.pop_front()
+                    {
+                        self.start(object);
+                        continue;
+                    }
+                    if !self.uploads.is_empty() {
+                        return Step::Idle;
+                    }
+                    let step = self.advance();
+                    self.settle(step);
+                    continue;
+                }
+            };
+            return outgoing.map_or(Step::Idle, |outgoing| Step::Send(self.id, outgoing));
+        }
+    }
+
+    fn handle(&mut self, id: Id, fate: Fate, now: Timestamp) {
+        match &mut self.state {
+            State::Negotiating {
+                exchange, attached, then,
+            } if id == self.id => {
+                let contract = self.terms.contract;
+                let decode = |response: &Response| negotiate::decode(response, contract);
+                let Some(arrived) = exchange.handle(fate, false, now, decode) else {
+                    return;
+                };
+                let (attached, then) = (std::mem::take(attached), *then);
+                let step = arrived
+                    .result
+                    .and_then(|reply| self.negotiated(reply, &attached, then));
+                self.settle(step);
+            }
+            State::Committing(write) if id == self.id => {
+                write.handle_end(fate, now);
+                self.uncertain |= write.is_uncertain();
+                match write.take_end() {
+                    None => {}
+                    Some(Ok(delivered)) => self.enter(State::Ended(Some(Ok(delivered)))),
+                    Some(Err(stopped)) => self.stopped(stopped),
+                }
+            }
+            State::Supplying => self.handle_upload(id, fate, now),
+            _ => {}
+        }
+    }
+}
+
+impl Delivery<'_> {
+    fn handle_upload(&mut self, id: Id, fate: Fate, now: Timestamp) {
+        let Some(at) = self.uploads.iter().position(|(known, _)| *known == id) else {
+            return;
+        };
+        let (_, upload) = &mut self.uploads[at];
+        upload.handle_end(fate, now);
+        let Some(end) = upload.take_end() else {
+            return;
+        };
+        let object = upload.object();
+        self.uploads.swap_remove(at);
+        match end {
+            Ok(below) => {
+                let step = self.uploaded(object, &below);
+                self.settle(step);
+            }
+            Err(stopped) => self.stopped(stopped),
+        }
+    }
+}
