@@ -52,6 +52,8 @@ pub enum Fate {
     NotSent(String),
     /// The request could not be made.
     Local(String),
+    /// The credential could not be had; it was not sent.
+    NoCredential(String),
     /// No complete response arrived.
     Lost(String),
     /// The bytes of its part could not be read; it was not sent.
@@ -143,6 +145,7 @@ impl Fate {
             Self::Answered(response) => return Ok(response),
             Self::NotSent(message) => OperationError::NotSent { message },
             Self::Local(message) => OperationError::LocalRequest { message },
+            Self::NoCredential(message) => OperationError::Credential { message },
             Self::Lost(message) => OperationError::Lost { message },
             Self::Unreadable(blob, message) => OperationError::BlobUnreadable { blob, message },
         })

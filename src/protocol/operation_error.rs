@@ -33,6 +33,16 @@ pub enum OperationError {
         /// For people; holds neither the URL nor a header value.
         message: String,
     },
+    /// A credential was promised and could not be had; the request never left.
+    #[error("the credential cannot be had: {message}")]
+    #[diagnostic(
+        code(dpe::protocol::credential),
+        help("mend what the credential comes from, or go without one")
+    )]
+    Credential {
+        /// For people.
+        message: String,
+    },
     /// No complete reply arrived, and the request may have had its effect (§15.1).
     #[error("the reply was lost: {message}")]
     #[diagnostic(
@@ -154,6 +164,15 @@ impl OperationError {
         }
     }
 
+    /// Returns the first line of an error page that came instead of a DPE reply; it may hold
+    /// anything, secrets included.
+    pub fn page_line(&self) -> Option<&str> {
+        match self {
+            Self::Reply(ReplyError::Unexpected { line, .. }) => line.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Returns true if this end of an attempt is positive evidence that the attempt did not take
     /// effect (§16): a code of the remote, or a request that never left.
     pub(crate) fn is_certain(&self) -> bool {
@@ -162,6 +181,7 @@ impl OperationError {
             Self::Lost { .. } | Self::ForceNotConfirmed { .. } => false,
             Self::NotSent { .. }
             | Self::LocalRequest { .. }
+            | Self::Credential { .. }
             | Self::BlobUnreadable { .. }
             | Self::TooLarge { .. }
             | Self::MissingBlob { .. } => true,

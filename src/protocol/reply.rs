@@ -80,7 +80,9 @@ impl ReplyError {
             status: response.status,
             why: why.into(),
             retry_after: retry_after(response),
-            line: (response.status >= 400).then(|| first_line(&response.body)).flatten(),
+            line: (response.status >= 400)
+                .then(|| first_line(&response.body))
+                .flatten(),
         }
     }
 

@@ -232,9 +232,9 @@ impl Seen {
         };
         match error {
             OperationError::NotSent { .. } => self == Self::NotSent,
-            OperationError::LocalRequest { .. } | OperationError::BlobUnreadable { .. } => {
-                self == Self::Local
-            }
+            OperationError::LocalRequest { .. }
+            | OperationError::Credential { .. }
+            | OperationError::BlobUnreadable { .. } => self == Self::Local,
             OperationError::Lost { .. } => self == Self::Lost,
             OperationError::Reply(reply) => self.fits_reply(reply),
             _ => false,

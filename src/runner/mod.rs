@@ -5,7 +5,9 @@
 //! command line, no terminal, and nothing of how a remote or a source is reached.
 
 mod client;
+mod client_error;
 mod closing;
+mod drive;
 mod dry_run;
 mod enumeration;
 mod feed;
@@ -19,7 +21,9 @@ mod spool;
 mod starting;
 mod task;
 
-pub use client::{Client, ClientError, way_out};
+pub use crate::protocol::delivery::{Delivered, Precondition};
+pub use client::Client;
+pub use client_error::{ClientError, way_out};
 pub use dry_run::DryRun;
 pub use metered::{Metered, Traffic};
 pub use round::{Instance, Profile, Round, Scope, Settings};

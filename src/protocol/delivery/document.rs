@@ -69,7 +69,7 @@ enum State {
         then: Then,
     },
     Supplying,
-    Committing(Write<Committing>),
+    Committing(Box<Write<Committing>>),
     Ended(Option<Result<Delivered, DeliveryFailed>>),
 }
 
@@ -302,7 +302,7 @@ impl<'a> Delivery<'a> {
         };
         let request = request.into_http(self.terms.contract);
         let committing = Committing::new(&self.job, self.terms.contract);
-        self.enter(State::Committing(Write::new(committing, request)));
+        self.enter(State::Committing(Box::new(Write::new(committing, request))));
     }
 
     /// Takes up what a commit was told to be missing.
@@ -424,7 +424,10 @@ impl<'a> Delivery<'a> {
         let failed = DeliveryFailed {
             error,
             outcome_unknown: self.uncertain,
-            session: self.session.take().map(|session| Session { inline, ..session }),
+            session: self
+                .session
+                .take()
+                .map(|session| Session { inline, ..session }),
         };
         self.enter(State::Ended(Some(Err(failed))));
     }
@@ -607,7 +610,12 @@ impl Inline {
 /// Looks up where listed objects stand; one that is no part of the document is no reply to it
 /// (§21).
 fn places(known: &HashMap<Hash, usize>, hashes: &[Hash]) -> Result<Vec<usize>, OperationError> {
-    let place = |hash: &Hash| known.get(hash).copied().ok_or_else(|| foreign(hash.to_string()));
+    let place = |hash: &Hash| {
+        known
+            .get(hash)
+            .copied()
+            .ok_or_else(|| foreign(hash.to_string()))
+    };
     hashes.iter().map(place).collect()
 }
 
@@ -666,7 +674,9 @@ impl Machine for Delivery<'_> {
     fn handle(&mut self, id: Id, fate: Fate, now: Timestamp) {
         match &mut self.state {
             State::Negotiating {
-                exchange, attached, then,
+                exchange,
+                attached,
+                then,
             } if id == self.id => {
                 let contract = self.terms.contract;
                 let decode = |response: &Response| negotiate::decode(response, contract);

@@ -55,7 +55,11 @@ impl Lists {
     pub(super) fn length(&self) -> u64 {
         let list = |(count, bytes): (u64, u64), frame| {
             // One comma fewer than objects.
-            if count == 0 { 0 } else { frame + bytes + count - 1 }
+            if count == 0 {
+                0
+            } else {
+                frame + bytes + count - 1
+            }
         };
         list(self.pages, PAGES) + list(self.objects, OBJECTS)
     }

@@ -215,7 +215,8 @@ impl<'a> Upload<'a> {
             Some(_) => (Operation::UploadChunk, end - start),
             None => (Operation::UploadWhole, total),
         };
-        let size = |bytes| usize::try_from(bytes).expect("a part is at most 8 MiB, a text in memory");
+        let size =
+            |bytes| usize::try_from(bytes).expect("a part is at most 8 MiB, a text in memory");
         let exchange = match (&self.source, self.object) {
             (Source::Text(text), _) => {
                 let bytes = &text.as_bytes()[size(start)..size(end)];

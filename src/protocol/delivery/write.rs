@@ -94,7 +94,10 @@ pub struct Write<W: Writing> {
 #[derive(Debug)]
 enum State<R> {
     Sending(Exchange),
-    LookingUp { head: Exchange, cause: OperationError },
+    LookingUp {
+        head: Exchange,
+        cause: OperationError,
+    },
     Ended(Option<Result<R, Stopped>>),
 }
 

@@ -1,0 +1,177 @@
+//! What the failure of an operation means: for a round, and for a person at a command.
+
+use crate::protocol::delivery::{DeliveryFailed, WriteFailed};
+use crate::protocol::{ErrorCode, OperationError, ReplyError};
+use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::ports::{Refusal, WriteError};
+
+/// Why a request did not do what it should, for a person at a command.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{}", failure.message)]
+#[diagnostic(code(dpe::runner::remote), help("{}", way_out(failure)))]
+pub struct ClientError {
+    /// As it would be reported by a round.
+    pub failure: Failure,
+    /// The refusal, if it was the condition of a write that certainly did not hold.
+    pub refusal: Option<Refusal>,
+    /// True unless there is positive evidence that a write did not take effect (HTTP binding §16).
+    pub outcome_unknown: bool,
+    /// What exactly happened; reports keep to the status (connector contract §35).
+    #[source]
+    pub error: Option<Box<OperationError>>,
+}
+
+impl ClientError {
+    /// Returns the first line of an error page that came instead of a DPE reply. It may hold
+    /// anything, secrets included: to be masked, and shown only to those who ask for it.
+    pub fn page_line(&self) -> Option<&str> {
+        self.error.as_deref()?.page_line()
+    }
+
+    pub(super) fn of_read(error: OperationError) -> Self {
+        Self::of_write(error, false)
+    }
+
+    fn of_write(error: OperationError, outcome_unknown: bool) -> Self {
+        Self {
+            failure: classify(&error, outcome_unknown),
+            refusal: refusal(&error).filter(|_| !outcome_unknown),
+            outcome_unknown,
+            error: Some(Box::new(error)),
+        }
+    }
+}
+
+impl From<WriteFailed> for ClientError {
+    fn from(failed: WriteFailed) -> Self {
+        Self::of_write(failed.error, failed.outcome_unknown)
+    }
+}
+
+impl From<DeliveryFailed> for ClientError {
+    fn from(failed: DeliveryFailed) -> Self {
+        Self::of_write(failed.error, failed.outcome_unknown)
+    }
+}
+
+impl From<ClientError> for WriteError {
+    fn from(error: ClientError) -> Self {
+        Self {
+            failure: error.failure,
+            outcome_unknown: error.outcome_unknown,
+            refusal: error.refusal,
+        }
+    }
+}
+
+impl From<WriteError> for ClientError {
+    fn from(error: WriteError) -> Self {
+        Self {
+            failure: error.failure,
+            refusal: error.refusal,
+            outcome_unknown: error.outcome_unknown,
+            error: None,
+        }
+    }
+}
+
+/// Returns what a person can do about a failure of a remote.
+pub fn way_out(failure: &Failure) -> &'static str {
+    match &*failure.code {
+        "remote_unauthorized" => {
+            "give the complete Authorization value of a caller the remote knows by \
+             DPE_AUTHORIZATION, DPE_AUTHORIZATION_FILE or DPE_AUTHORIZATION_COMMAND"
+        }
+        "secret_missing" => "mend what the variable names, or unset it to go without a credential",
+        "remote_incompatible" => "use a remote and a version of dpe that speak the same contract",
+        "remote_protocol_error" => "check that the location is that of a DPE remote",
+        "DPE_FORBIDDEN" => "ask whoever runs the remote for the right to this document",
+        _ if failure.retryable => "try again later",
+        _ => "the code says what has to change before this can succeed",
+    }
+}
+
+fn refusal(error: &OperationError) -> Option<Refusal> {
+    match error.code()? {
+        ErrorCode::PreconditionFailed => Some(Refusal::PreconditionFailed),
+        ErrorCode::AlreadyExists => Some(Refusal::AlreadyExists),
+        ErrorCode::NotFound => Some(Refusal::NotFound),
+        _ => None,
+    }
+}
+
+/// The table of connector contract §25.2. "Not DPE" comes before "unknown": it decides how the
+/// round ends, while the intent is kept all the same.
+pub(super) fn classify(error: &OperationError, outcome_unknown: bool) -> Failure {
+    let remote = |level, code: &'static str, message: String| {
+        Failure::new(level, FailureSource::Remote, code, message)
+    };
+    let unavailable = |message| remote(Level::Round, "remote_unavailable", message).retryable(true);
+    match error {
+        OperationError::Reply(reply) => classify_reply(reply, outcome_unknown),
+        OperationError::Credential { message } => {
+            // Contract §7.1: for somebody to mend.
+            let source = FailureSource::Runner;
+            Failure::new(Level::Instance, source, "secret_missing", message.clone())
+        }
+        OperationError::NotSent { .. }
+        | OperationError::LocalRequest { .. }
+        | OperationError::Lost { .. }
+        | OperationError::ForceNotConfirmed { .. } => unavailable(error.to_string()),
+        _ if outcome_unknown => unavailable(undecided(error)),
+        OperationError::BlobUnreadable { .. } => {
+            let message = error.to_string();
+            let source = FailureSource::Blob;
+            Failure::new(Level::Item, source, "blob_read_failed", message).retryable(true)
+        }
+        OperationError::TooLarge { .. } => {
+            let code = ErrorCode::PayloadTooLarge.as_str();
+            remote(Level::Item, code, error.to_string())
+        }
+        OperationError::MissingBlob { .. } => {
+            let code = ErrorCode::MissingContent.as_str();
+            remote(Level::Item, code, error.to_string())
+        }
+    }
+}
+
+fn classify_reply(error: &ReplyError, outcome_unknown: bool) -> Failure {
+    let remote = FailureSource::Remote;
+    match error {
+        ReplyError::Coded(coded) if coded.known == Some(ErrorCode::ContractUnsupported) => {
+            let message = coded.message.clone();
+            Failure::new(Level::Instance, remote, "remote_incompatible", message)
+        }
+        ReplyError::Coded(coded) if coded.retryable => {
+            let message = format!("the remote says {}: {}", coded.code, coded.message);
+            Failure::new(Level::Round, remote, "remote_unavailable", message).retryable(true)
+        }
+        ReplyError::Coded(_) if outcome_unknown => {
+            Failure::new(Level::Round, remote, "remote_unavailable", undecided(error))
+                .retryable(true)
+        }
+        ReplyError::Coded(coded) => {
+            let message = coded.message.clone();
+            Failure::new(Level::Item, remote, coded.code.clone(), message)
+        }
+        ReplyError::Unexpected { status: 401, .. } => {
+            let message = "the remote wants a credential (status 401)";
+            Failure::new(Level::Instance, remote, "remote_unauthorized", message)
+        }
+        ReplyError::Unexpected { status, .. } => {
+            let message = format!("the remote answered with status {status}, which is not DPE");
+            Failure::new(Level::Round, remote, "remote_protocol_error", message)
+                .retryable(*status >= 500)
+        }
+        ReplyError::Incompatible { .. } => Failure::new(
+            Level::Instance,
+            remote,
+            "remote_incompatible",
+            error.to_string(),
+        ),
+    }
+}
+
+fn undecided(error: &dyn std::error::Error) -> String {
+    format!("an earlier attempt may have taken effect; the last one ended with {error}")
+}
