@@ -111,7 +111,8 @@ async fn open_store(directory: &Path, mode: OpenMode) -> Result<OpenRemote, Remo
     let service = Service::new(store.clone(), limits, Options::default());
     let client = connect(AnyTransport::Store(InProcess::new(&service))).await?;
     Ok(OpenRemote {
-        client,
+        // Nothing travels, so a larger body costs less than a staging session.
+        client: client.updating_inline_up_to(IN_PROCESS_PAYLOAD_BYTES),
         store: Some(store),
     })
 }
