@@ -120,6 +120,7 @@ impl Exit {
             | ServeError::HooksExposed { .. }
             | ServeError::Contract { .. }
             | ServeError::Grant(_) => Self::Usage,
+            ServeError::Grants(_) => Self::Instance,
             ServeError::Ready(_) => Self::Unwritten,
             ServeError::Listen { .. } | ServeError::Signals(_) | ServeError::Socket(_) => {
                 Self::Failed

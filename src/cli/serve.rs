@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 
 use crate::error::Error;
-use crate::ops::serve::{self, Access, GrantError, Limits, OnIncident, Serve, ServeError};
+use crate::ops::serve::{self, Access, Limits, OnIncident, Serve, ServeError};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
@@ -67,6 +67,10 @@ pub(super) struct ServeArgs {
         hide_env_values = true
     )]
     force_grant: Vec<String>,
+
+    /// Grant what this TOML file says, too; it names where credentials are and holds none
+    #[arg(long, env = "DPE_AUTH_FILE", value_name = "FILE")]
+    auth_file: Option<PathBuf>,
 
     /// Offer the conformance side channel below this path, beside the prefix; only on a loopback
     /// address, since it asks nobody for a credential
@@ -189,13 +193,13 @@ impl ServeArgs {
             voice.result(line).map(drop)
         };
         let log: OnIncident = Arc::new(move |line| voice.warn(line));
-        let plan = self.plan(store.clone()).map_err(ServeError::Grant)?;
+        let plan = self.plan(store.clone())?;
         serve::serve(plan, shutdown, ready, log).await?;
         voice.say("ended as asked");
         Ok(Exit::Success)
     }
 
-    fn plan(self, store: PathBuf) -> Result<Serve, GrantError> {
+    fn plan(self, store: PathBuf) -> Result<Serve, ServeError> {
         let mut access = Access::default();
         if self.require_auth {
             access.require_authentication();
@@ -208,6 +212,10 @@ impl ServeArgs {
         }
         for authorization in &self.force_grant {
             access.grant_force(authorization)?;
+        }
+        if let Some(path) = &self.auth_file {
+            let variable = |name: &str| std::env::var(name).ok();
+            serve::add_from_file(&mut access, path, variable)?;
         }
         Ok(Serve {
             store,

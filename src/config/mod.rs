@@ -3,12 +3,14 @@
 //!
 //! The room turns what a person or the environment said into values. It opens nothing.
 
+mod auth_file;
 mod credential;
 mod network;
 mod place;
 mod remote;
 mod secret;
 
+pub use auth_file::{AuthFile, AuthFileError, Caller, CredentialSource, Place};
 pub use credential::{Credential, CredentialError};
 pub use network::{InvalidRate, Network, Rate, Remote};
 pub use place::{PlaceError, Places};

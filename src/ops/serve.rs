@@ -2,6 +2,8 @@
 //!
 //! Signals and where text goes are the caller's; this runs until it is told to stop.
 
+mod grants;
+
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,6 +18,7 @@ use crate::model::{Contract, Contracts, InvalidRemoteUrl, check_remote_url};
 pub use crate::protocol::wire::capabilities::Limits;
 use crate::server::{self, OpenMode, Options, Service, Store, StoreError};
 pub use crate::server::{Access, GrantError, OnIncident};
+pub use grants::{GrantsError, add_from_file};
 
 /// What to serve, and how.
 #[derive(Clone, Debug)]
@@ -114,6 +117,10 @@ pub enum ServeError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Grant(#[from] GrantError),
+    /// Grants of a file that could not work.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Grants(#[from] GrantsError),
     /// Signals cannot be caught.
     #[error("cannot wait for signals")]
     #[diagnostic(
