@@ -11,6 +11,7 @@ mod content;
 mod contracts;
 mod damage;
 mod delete_and_move;
+mod hooks;
 mod ladder;
 mod property;
 mod read_only;
