@@ -35,7 +35,7 @@ pub use expanded_text::expanded_text;
 pub use file_type::{InvalidFileType, RECOMMENDED_FILE_TYPES, check_file_type};
 pub use file_uri::{FileUri, InvalidUri};
 pub use hash::{Hash, HashError};
-pub use page::{PageObject, page, page_hash};
+pub use page::{PageObject, canonical_page_length, page, page_hash};
 pub use remote_url::{InvalidRemoteUrl, check_remote_url};
 pub use tree::{Object, Tree, TreeBuilder, byte_sources};
 pub use violation::{Code, Violation};

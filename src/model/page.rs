@@ -66,6 +66,25 @@ pub fn page_hash(
     Ok(preimage.finish())
 }
 
+/// Returns the length of the canonical form of a valid page in bytes (hash contract §4).
+///
+/// # Errors
+/// The first violation of the page's own members.
+pub fn canonical_page_length(value: Value<'_>, elements: &[Hash]) -> Result<u64, Violation> {
+    struct Length(u64);
+    impl Sink for Length {
+        fn put(&mut self, bytes: &[u8]) {
+            self.0 += bytes.len() as u64;
+        }
+    }
+    let (page, _) = Page::read(value)?;
+    let mut length = Length(0);
+    length.put(PAGE_START);
+    children::write_list(elements, &mut length);
+    page.write_rest(&mut length)?;
+    Ok(length.0)
+}
+
 /// What precedes the child list in the canonical form.
 pub(super) const PAGE_START: &[u8] = b"{\"elements\":";
 

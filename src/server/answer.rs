@@ -77,6 +77,8 @@ pub(super) struct Coded {
     status: u16,
     detail: Cow<'static, str>,
     missing: Option<Missing>,
+    /// Bytes of the object that were received, where a chunk says something else.
+    upload_offset: Option<u64>,
     /// Seconds; for the codes that may be retried.
     retry_after: u64,
 }
@@ -114,6 +116,7 @@ impl Refusal {
             status,
             detail: detail.into(),
             missing: None,
+            upload_offset: None,
             retry_after: 1,
         }))
     }
@@ -135,8 +138,12 @@ impl Refusal {
         Self::Coded(Box::new(Coded {
             code,
             status: code.status(),
-            detail: "the document refers to content that is neither inline nor part of its current state".into(),
+            detail:
+                "the document refers to content that is neither inline, nor in the session, nor \
+                     part of its current state"
+                    .into(),
             missing: Some(missing),
+            upload_offset: None,
             retry_after: 1,
         }))
     }
@@ -148,8 +155,17 @@ impl Refusal {
             status: code.status(),
             detail: detail.into(),
             missing: None,
+            upload_offset: None,
             retry_after,
         }))
+    }
+
+    /// Adds how much of an object was received.
+    pub(super) fn at_offset(mut self, offset: u64) -> Self {
+        if let Self::Coded(coded) = &mut self {
+            coded.upload_offset = Some(offset);
+        }
+        self
     }
 
     /// Says that the store failed and the request had no effect; `lasting` if that remains so
@@ -204,6 +220,9 @@ impl Coded {
         let fields = answer.headers_mut();
         let code = HeaderValue::from_static(self.code.as_str());
         fields.insert(headers::DPE_ERROR_CODE, code);
+        if let Some(offset) = self.upload_offset {
+            fields.insert(headers::DPE_UPLOAD_OFFSET, offset.into());
+        }
         if self.code.retryable() {
             fields.insert(header::RETRY_AFTER, self.retry_after.into());
         }

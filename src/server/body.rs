@@ -1,6 +1,7 @@
 //! Step T5 of the ladder: reading a request body within its limit (http-binding §6.1).
 
 use std::io::{self, Read};
+use std::mem;
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
@@ -41,12 +42,17 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, max: u64) -> Result<By
         Coding::Identity => max,
         Coding::Gzip => max.saturating_mul(2).saturating_add(1024),
     };
-    let raw_max = usize::try_from(raw_max).unwrap_or(usize::MAX);
-    let raw = collect(headers, body, raw_max).await?;
+    let raw = read_raw(headers, body, raw_max).await?;
     match coding {
         Coding::Identity => Ok(raw),
         Coding::Gzip => service::off_thread(raw.len(), move || decode(&raw, max)).await,
     }
+}
+
+/// Reads a body as it is; exactly `max` bytes are accepted.
+pub(super) async fn read_raw(headers: &HeaderMap, body: Body, max: u64) -> Result<Bytes, Refusal> {
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    collect(headers, body, max).await
 }
 
 /// Reads on in the background what the answer does not wait for (T1–T4 must not). A sender that
@@ -89,33 +95,32 @@ async fn collect(headers: &HeaderMap, mut body: Body, max: usize) -> Result<Byte
         return Err(too_large());
     }
     let mut first = Bytes::new();
-    let mut rest = BytesMut::new();
+    let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         // The sender went away or broke the framing; nobody reads this answer.
         let frame = frame.map_err(|_| Refusal::bare(StatusCode::BAD_REQUEST))?;
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if first.len() + rest.len() + data.len() > max {
+        if first.len() + whole.len() + data.len() > max {
             drain(headers, body);
             return Err(too_large());
         }
-        if first.is_empty() {
+        if first.is_empty() && whole.is_empty() {
             first = data;
-        } else {
-            if rest.is_empty() {
-                rest.reserve(announced.saturating_sub(first.len()));
-            }
-            rest.extend_from_slice(&data);
+            continue;
         }
+        if whole.is_empty() {
+            whole.reserve(announced.max(first.len() + data.len()));
+            whole.extend_from_slice(&mem::take(&mut first));
+        }
+        whole.extend_from_slice(&data);
     }
-    if rest.is_empty() {
-        return Ok(first);
-    }
-    let mut whole = BytesMut::with_capacity(first.len() + rest.len());
-    whole.extend_from_slice(&first);
-    whole.extend_from_slice(&rest);
-    Ok(whole.freeze())
+    Ok(if whole.is_empty() {
+        first
+    } else {
+        whole.freeze()
+    })
 }
 
 /// Decodes one or more gzip members, stopping at the limit.

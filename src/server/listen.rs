@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::server::Service;
+use crate::server::service::SWEEP_EVERY;
 
 /// How long requests in flight may take once the server is to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -36,8 +37,15 @@ pub async fn serve(
         let _ = stop.send(());
         tokio::time::sleep(GRACE).await;
     };
+    let sweeps = async {
+        loop {
+            tokio::time::sleep(SWEEP_EVERY).await;
+            service.sweep().await;
+        }
+    };
     tokio::select! {
         served = server.into_future() => served,
         () = deadline => Ok(()),
+        () = sweeps => Ok(()),
     }
 }

@@ -1,20 +1,22 @@
 //! The embedded remote: a full DPE/1 remote over a SQLite store, in-process or over HTTP.
 //!
 //! One request climbs the ladders of http-binding §6–§10: `service` has the transport steps
-//! T1–T5, `read` and `write` what follows for each operation, [`store`] what depends on documents.
-//! The room uses the protocol's routes and wire shapes and nothing of the client's reading of
-//! replies. Staging is not here yet; its paths are unknown.
+//! T1–T5, `read`, `negotiate`, `upload`, `chunk` and `write` what follows for each operation,
+//! [`store`] what depends on documents and sessions. The room uses the protocol's routes and wire
+//! shapes and nothing of the client's reading of replies.
 
 mod access;
 mod answer;
+mod blocking;
 mod body;
-#[allow(dead_code, reason = "staging comes next")]
+mod chunk;
 mod clock;
 mod cursor;
 mod hooks;
 mod in_process;
 mod listen;
 mod message;
+mod negotiate;
 mod query_form;
 mod read;
 mod route;
@@ -22,6 +24,7 @@ mod service;
 mod skeleton_body;
 mod steering;
 pub mod store;
+mod upload;
 mod write;
 
 pub use access::{Access, GrantError};
@@ -29,4 +32,4 @@ pub use in_process::InProcess;
 pub use listen::serve;
 pub use route::PATHS;
 pub use service::{OnIncident, Options, Service};
-pub use store::{OpenMode, Store, StoreError};
+pub use store::{Blob, OpenMode, Store, StoreError};

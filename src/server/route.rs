@@ -15,12 +15,31 @@ pub const PATHS: [&str; 6] = [
 ];
 
 /// A known path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     Capabilities,
     Heads,
     Documents,
     Move,
+    Negotiate,
+    Staged(StagedPath),
+}
+
+/// Path of an object of a session. What is no text in there names nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StagedPath {
+    pub(super) session: String,
+    pub(super) kind: Kind,
+    /// Hash or blob reference, unjudged.
+    pub(super) name: String,
+}
+
+/// What is uploaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Pages,
+    Objects,
+    Blobs,
 }
 
 /// The path under which a remote lives, taken apart.
@@ -47,14 +66,35 @@ impl Prefix {
                 return None;
             }
         }
-        let name = segments.next()?;
-        if segments.next().is_some() {
-            return None;
+        let first = segments.next()?;
+        let rest: Vec<_> = segments.take(4).collect();
+        match (first.as_slice(), rest.as_slice()) {
+            (name, []) => Route::of_one_segment(name),
+            (name, [session, kind, object]) if name == routes::STAGING.as_bytes() => {
+                staged(session, kind, object)
+            }
+            _ => None,
         }
-        Route::ALL
-            .into_iter()
-            .find(|route| route.path().as_bytes() == name)
     }
+}
+
+fn staged(session: &[u8], kind: &[u8], name: &[u8]) -> Option<Route> {
+    let kind = [
+        (Kind::Pages, routes::PAGES),
+        (Kind::Objects, routes::OBJECTS),
+        (Kind::Blobs, routes::BLOBS),
+    ]
+    .into_iter()
+    .find_map(|(known, segment)| (segment.as_bytes() == kind).then_some(known))?;
+    if session.is_empty() || name.is_empty() {
+        return None;
+    }
+    let text = |segment| String::from_utf8_lossy(segment).into_owned();
+    Some(Route::Staged(StagedPath {
+        session: text(session),
+        kind,
+        name: text(name),
+    }))
 }
 
 /// Takes a path without its first `/` apart.
@@ -64,35 +104,40 @@ pub(super) fn segments(path: &str) -> impl Iterator<Item = Vec<u8>> {
 }
 
 impl Route {
-    const ALL: [Self; 4] = [Self::Capabilities, Self::Heads, Self::Documents, Self::Move];
-
-    fn path(self) -> &'static str {
-        match self {
-            Self::Capabilities => routes::CAPABILITIES,
-            Self::Heads => routes::HEADS,
-            Self::Documents => routes::DOCUMENTS,
-            Self::Move => routes::MOVE,
-        }
+    fn of_one_segment(name: &[u8]) -> Option<Self> {
+        [
+            (Self::Capabilities, routes::CAPABILITIES),
+            (Self::Heads, routes::HEADS),
+            (Self::Documents, routes::DOCUMENTS),
+            (Self::Move, routes::MOVE),
+            (Self::Negotiate, routes::NEGOTIATE),
+        ]
+        .into_iter()
+        .find_map(|(route, path)| (path.as_bytes() == name).then_some(route))
     }
 
     /// Whether the path has this method.
-    pub(super) fn allows(self, method: &Method) -> bool {
+    pub(super) fn allows(&self, method: &Method) -> bool {
         self.allow().split(", ").any(|allowed| allowed == method)
     }
 
     /// Value of `Allow`: exactly the methods of http-binding §2.
-    pub(super) fn allow(self) -> &'static str {
+    pub(super) fn allow(&self) -> &'static str {
         match self {
             Self::Capabilities => "GET",
-            Self::Heads | Self::Move => "POST",
+            Self::Heads | Self::Move | Self::Negotiate => "POST",
             Self::Documents => "HEAD, GET, PUT, DELETE",
+            Self::Staged(path) => match path.kind {
+                Kind::Objects => "PUT",
+                Kind::Pages | Kind::Blobs => "HEAD, PUT",
+            },
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Prefix, Route};
+    use super::{Kind, Prefix, Route, StagedPath};
 
     #[test]
     fn paths_are_known_by_their_decoded_segments() {
@@ -107,14 +152,42 @@ mod tests {
             ("/r/1//documents", None),
             ("/r%2F1/documents", None),
             ("/r/1/Documents", None),
-            ("/r/1/negotiate", None),
-            ("/r/1/staging/s/pages/h", None),
+            ("/r/1/negotiate", Some(Route::Negotiate)),
+            ("/r/1/negotiate/", None),
+            ("/r/1/staging", None),
+            ("/r/1/staging/s", None),
+            ("/r/1/staging/s/pages", None),
+            ("/r/1/staging/s/pages/", None),
+            ("/r/1/staging//pages/h", None),
+            ("/r/1/staging/s/elements/h", None),
+            ("/r/1/staging/s/pages/h/", None),
+            ("/r/1/staging/s/pages/h/i", None),
             ("/r/1", None),
             ("/r/1/", None),
             ("/documents", None),
             ("/r/2/documents", None),
             ("/", None),
             ("*", None),
+        ] {
+            assert_eq!(prefix.route(path), route, "{path}");
+        }
+        let staged = |session: &str, kind, name: &str| {
+            Some(Route::Staged(StagedPath {
+                session: session.to_owned(),
+                kind,
+                name: name.to_owned(),
+            }))
+        };
+        for (path, route) in [
+            ("/r/1/staging/s/pages/h", staged("s", Kind::Pages, "h")),
+            (
+                "/r/1/%73taging/a%2fb/%6Fbjects/dpe1%3Ax",
+                staged("a/b", Kind::Objects, "dpe1:x"),
+            ),
+            (
+                "/r/1/staging/s/blobs/%ff",
+                staged("s", Kind::Blobs, "\u{FFFD}"),
+            ),
         ] {
             assert_eq!(prefix.route(path), route, "{path}");
         }

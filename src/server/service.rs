@@ -1,9 +1,10 @@
 //! The service: one request in, one response out. Transport steps T1–T4 are here (http-binding
-//! §6.1); what follows is in `read` and `write`.
+//! §6.1); what follows is in a file per operation.
 
 use std::convert::Infallible;
-use std::panic;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -13,25 +14,26 @@ use futures_util::stream;
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use tokio::sync::Semaphore;
-use tokio::task;
 
 use crate::protocol::wire::capabilities::Limits;
 use crate::server::access::{Access, Caller};
 use crate::server::answer::{Answer, Refusal};
-use crate::server::body;
+use crate::server::blocking::blocking;
 use crate::server::clock::Clock;
 use crate::server::hooks::Hooks;
 use crate::server::query_form::QueryForm;
-use crate::server::read;
 use crate::server::route::{Prefix, Route};
-use crate::server::store::{self, Store};
-use crate::server::write;
+use crate::server::store::{self, Claim, Store};
+use crate::server::{body, negotiate, read, upload, write};
 
 /// Work on bodies up to this many bytes is done where it arises; more would hold up other requests.
 const INLINE_BYTES: usize = 64 << 10;
 
 /// Readers of the store at one time.
 const READERS: usize = 8;
+
+/// How often a store is swept.
+pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(600);
 
 /// Told what goes wrong inside, for the log.
 pub type OnIncident = Arc<dyn Fn(&str) + Send + Sync>;
@@ -77,6 +79,8 @@ pub(super) struct Inner {
     pub(super) access: Access,
     pub(super) clock: Clock,
     hooks: Option<Hooks>,
+    /// When the store was swept last, in seconds since 1970 on our clock.
+    swept: AtomicI64,
     /// Prefix as it was given, for callers in-process.
     pub(super) base: String,
     prefix: Prefix,
@@ -91,14 +95,18 @@ impl Service {
         store.report_failures_to(Arc::new(move |why| {
             on_incident(&format!("the store failed to write: {why}"));
         }));
+        let clock = Clock::default();
+        // Opening the store was a sweep, too.
+        let swept = AtomicI64::new(clock.now().seconds());
         Self {
             inner: Arc::new(Inner {
                 store,
                 limits,
                 public_url: options.public_url,
                 access: options.access,
-                clock: Clock::default(),
+                clock,
                 hooks: options.hooks.as_deref().map(Hooks::new),
+                swept,
                 prefix: Prefix::new(&options.prefix),
                 base: options.prefix,
                 readers: Arc::new(Semaphore::new(READERS)),
@@ -127,11 +135,12 @@ async fn handle(State(service): State<Service>, request: Request<Body>) -> Respo
         return Refusal::bare(StatusCode::NOT_FOUND).into_answer(false);
     };
     let to_head = head.method == Method::HEAD;
+    let is_documents = route == Route::Documents;
     let mut answer = service
         .answer(route, &head, body)
         .await
         .unwrap_or_else(|refusal| refusal.into_answer(to_head));
-    if route == Route::Documents {
+    if is_documents {
         let vary = HeaderValue::from_static("DPE-Hash-Contract");
         answer.headers_mut().insert(header::VARY, vary);
     }
@@ -145,7 +154,7 @@ async fn handle(State(service): State<Service>, request: Request<Body>) -> Respo
 
 impl Service {
     async fn answer(&self, route: Route, head: &Parts, body: Body) -> Result<Answer, Refusal> {
-        let admitted = match self.admit(route, head) {
+        let admitted = match self.admit(&route, head) {
             Ok(admitted) => admitted,
             Err(refusal) => {
                 body::drain(&head.headers, body);
@@ -157,6 +166,9 @@ impl Service {
             (Route::Capabilities, _) => Ok(read::capabilities(self)),
             (Route::Heads, _) => read::heads(self, head, body, caller).await,
             (Route::Move, _) => write::move_(self, head, body, caller).await,
+            (Route::Negotiate, _) => negotiate::negotiate(self, head, body, caller).await,
+            (Route::Staged(path), "HEAD") => upload::resume_query(self, head, path, caller).await,
+            (Route::Staged(path), _) => upload::upload(self, head, body, path, caller).await,
             (Route::Documents, "PUT") => write::commit(self, head, body, form, caller).await,
             (Route::Documents, "DELETE") => write::delete(self, head, form, caller).await,
             (Route::Documents, "HEAD") => read::head(self, head, form, caller).await,
@@ -168,7 +180,7 @@ impl Service {
     }
 
     /// Steps T2–T4.
-    fn admit(&self, route: Route, head: &Parts) -> Result<Admitted, Refusal> {
+    fn admit(&self, route: &Route, head: &Parts) -> Result<Admitted, Refusal> {
         if !route.allows(&head.method) {
             let status = StatusCode::METHOD_NOT_ALLOWED;
             return Err(Refusal::bare_with(status, header::ALLOW, route.allow()));
@@ -199,16 +211,57 @@ impl Service {
         let permit = Arc::clone(&self.inner.readers).acquire_owned().await;
         let permit = permit.expect("the semaphore is never closed");
         let store = self.inner.store.clone();
-        let result = join(task::spawn_blocking(move || {
+        let result = blocking(move || {
             // The query goes on when its caller went away, so the permit is the query's.
             let _permit = permit;
             query(&store)
-        }))
+        })
         .await;
         result.map_err(|error| {
             (self.inner.on_incident)(&format!("the store failed to read: {error}"));
             Refusal::unavailable(store::is_damage(&error))
         })
+    }
+}
+
+/// Sessions.
+impl Service {
+    /// Returns a claim to a session for a request that came now.
+    pub(super) fn claim(&self, session: String, caller: Caller) -> Claim {
+        let now = self.inner.clock.now();
+        Claim {
+            session,
+            caller: caller.key().to_owned(),
+            now: now.seconds(),
+            until: now.after(self.inner.limits.staging_ttl_seconds),
+        }
+    }
+
+    /// Returns when a session that is opened now is over.
+    pub(super) fn session_end(&self) -> i64 {
+        let now = self.inner.clock.now();
+        now.after(self.inner.limits.staging_ttl_seconds)
+    }
+
+    /// Removes what nobody can reach any more: what expired sessions held, blobs and files nothing
+    /// refers to.
+    pub(super) async fn sweep(&self) {
+        let now = self.inner.clock.now().seconds();
+        self.inner.swept.store(now, Ordering::Relaxed);
+        // A store that cannot write reports that itself.
+        let _ = self.inner.store.sweep(now).await;
+    }
+
+    /// Sweeps in the background, unless that was done within [`SWEEP_EVERY`].
+    pub(super) fn sweep_sometimes(&self) {
+        let every = i64::try_from(SWEEP_EVERY.as_secs()).unwrap_or(i64::MAX);
+        let now = self.inner.clock.now().seconds();
+        let swept = self.inner.swept.load(Ordering::Relaxed);
+        if now.saturating_sub(swept) >= every {
+            self.inner.swept.store(now, Ordering::Relaxed);
+            let service = self.clone();
+            tokio::spawn(async move { service.sweep().await });
+        }
     }
 }
 
@@ -226,15 +279,7 @@ pub(super) async fn off_thread<T: Send + 'static>(
     if bytes <= INLINE_BYTES {
         work()
     } else {
-        join(task::spawn_blocking(work)).await
-    }
-}
-
-/// Waits for work that is never cancelled; its panic goes on here.
-async fn join<T>(handle: task::JoinHandle<T>) -> T {
-    match handle.await {
-        Ok(value) => value,
-        Err(error) => panic::resume_unwind(error.into_panic()),
+        blocking(work).await
     }
 }
 

@@ -18,7 +18,8 @@ use crate::server::message::{self, WriteCondition};
 use crate::server::query_form::QueryForm;
 use crate::server::service::{self, Service};
 use crate::server::store::{
-    Commit, Condition, Delete, InlineElement, InlinePage, Move, NewDocument, NotWritten, Refused,
+    Claim, Commit, Condition, Delete, InlineElement, InlinePage, Move, NewDocument, NotWritten,
+    Refused,
 };
 
 /// http-binding §10.2.
@@ -43,7 +44,7 @@ pub(super) async fn commit(
     if judged.force && !access.may_force(caller) {
         return Err(Refusal::forbidden());
     }
-    let commit = judged.with_precondition()?;
+    let commit = judged.with_precondition(|session| service.claim(session, caller))?;
     let reply = service
         .inner
         .store
@@ -197,7 +198,7 @@ impl JudgedCommit {
     }
 
     /// Step 3.
-    fn with_precondition(self) -> Result<Commit, Refusal> {
+    fn with_precondition(self, claim: impl FnOnce(String) -> Claim) -> Result<Commit, Refusal> {
         let condition = match self.condition {
             WriteCondition::IfAbsent => Condition::IfAbsent,
             WriteCondition::Base(base) => Condition::Base(base),
@@ -208,7 +209,7 @@ impl JudgedCommit {
             }
         };
         let mut commit = self.objects.commit(self.uri, condition);
-        commit.names_session = self.session.is_some();
+        commit.session = self.session.map(claim);
         Ok(commit)
     }
 }
@@ -258,7 +259,7 @@ impl Objects {
             // Of two objects with the same hash, the later one is kept.
             pages: self.pages.into_iter().collect(),
             elements: self.elements.into_iter().collect(),
-            names_session: false,
+            session: None,
         }
     }
 }
@@ -298,7 +299,7 @@ fn element(value: Value<'_>, contract: Contract) -> Result<(model::Hash, InlineE
     Ok((object.hash, element))
 }
 
-fn authorise(service: &Service, caller: Caller, uri: &FileUri) -> Result<(), Refusal> {
+pub(super) fn authorise(service: &Service, caller: Caller, uri: &FileUri) -> Result<(), Refusal> {
     if service.inner.access.may_write(caller, uri) {
         Ok(())
     } else {
@@ -308,6 +309,12 @@ fn authorise(service: &Service, caller: Caller, uri: &FileUri) -> Result<(), Ref
 
 pub(super) fn precondition_required(detail: &'static str) -> Refusal {
     Refusal::coded(ErrorCode::PreconditionRequired, detail)
+}
+
+/// The same for all reasons, so that nobody learns of the sessions of others (core §3.4).
+pub(super) fn session_expired() -> Refusal {
+    let code = ErrorCode::SessionExpired;
+    Refusal::coded(code, "the staging session cannot be used")
 }
 
 pub(super) fn invalid_envelope(invalid: InvalidEnvelope) -> Refusal {
@@ -344,8 +351,7 @@ fn refusal(refused: Refused, absent: StatusCode, differs: StatusCode) -> Refusal
             "the document exists already",
         ),
         Refused::SessionExpired => {
-            let code = ErrorCode::SessionExpired;
-            return Refusal::coded(code, "the staging session cannot be used");
+            return session_expired();
         }
         Refused::Missing(missing) => return Refusal::missing(missing),
     };

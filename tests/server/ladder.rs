@@ -51,10 +51,15 @@ async fn unknown_paths_are_not_found_without_a_code_before_anything_else() {
         "documents/x?uri=x:a",
         "Documents?uri=x:a",
         "capabilities/",
-        // Staging is not there yet.
-        "negotiate",
-        "staging/s/pages/h",
+        "negotiate/",
+        "staging/s",
+        "staging/s/pages",
+        "staging/s/pages/",
+        "staging/s/elements/h",
         "staging//pages/h",
+        "staging/s//h",
+        "staging/s/pages/h/",
+        "staging/s/pages/h/i",
     ] {
         for method in ["GET", "PUT", "POST", "PATCH"] {
             let reply = remote.send(method, path, &[], oversized()).await;

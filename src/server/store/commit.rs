@@ -12,6 +12,8 @@ use crate::protocol::wire::commit::{Delta, Reply, Status};
 use crate::server::store::Refused;
 use crate::server::store::availability::Walk;
 use crate::server::store::current::{self, Document};
+use crate::server::store::scope::Scope;
+use crate::server::store::session::{Claim, Session};
 use crate::server::store::switch::Switch;
 
 /// A commit that passed everything that does not depend on the document.
@@ -26,8 +28,8 @@ pub(crate) struct Commit {
     pub(crate) pages: HashMap<Hash, InlinePage>,
     /// Inline elements; of two with the same hash, the later one.
     pub(crate) elements: HashMap<Hash, InlineElement>,
-    /// Whether a staging session was named; none can be usable yet.
-    pub(crate) names_session: bool,
+    /// Session whose content may be used, and which is consumed by a success.
+    pub(crate) session: Option<Claim>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,19 +73,40 @@ impl Commit {
         if let Some(refused) = self.refused(current.as_ref(), declared) {
             return Ok(Err(refused));
         }
+        let session = match &self.session {
+            None => None,
+            Some(claim) => match self.usable(connection, claim)? {
+                None => return Ok(Err(Refused::SessionExpired)),
+                session => session,
+            },
+        };
         let old_pages = match &current {
             Some(document) => current::pages(connection, document.id, self.contract)?,
             None => HashMap::new(),
         };
-        let mut walk = Walk::new(connection, self, current.as_ref(), &old_pages);
+        let scope = Scope {
+            connection,
+            document: current.map(|document| document.id),
+            session: session.as_ref().map(|session| session.id),
+        };
+        let mut walk = Walk::new(scope, self, &old_pages);
         walk.document()?;
-        let elements = match walk.finish() {
-            Ok(elements) => elements,
+        let found = match walk.finish() {
+            Ok(found) => found,
             Err(missing) => return Ok(Err(Refused::Missing(missing))),
         };
-        Switch::new(connection, self, kept, old_pages, elements)?
-            .run(current.as_ref())
-            .map(Ok)
+        let switch = Switch::new(connection, self, kept, &old_pages, &found)?;
+        let reply = switch.run(current.as_ref())?;
+        if let Some(session) = session {
+            session.close(connection)?;
+        }
+        Ok(Ok(reply))
+    }
+
+    /// Step 6a: returns the session if it can be used for this document.
+    fn usable(&self, connection: &Connection, claim: &Claim) -> rusqlite::Result<Option<Session>> {
+        let session = Session::find(connection, claim)?;
+        Ok(session.filter(|session| session.file_uri == self.uri.as_str()))
     }
 
     fn unchanged(&self, current: Option<&Document>) -> Option<Reply> {
@@ -99,7 +122,7 @@ impl Commit {
         })
     }
 
-    /// Steps 5 and 6a.
+    /// Step 5.
     fn refused(&self, current: Option<&Document>, declared: Contracts) -> Option<Refused> {
         match (self.condition, current) {
             (Condition::IfAbsent, Some(_)) => Some(Refused::AlreadyExists),
@@ -107,7 +130,7 @@ impl Commit {
             (Condition::Base(base), Some(document)) if !document.is(base, declared) => {
                 Some(Refused::PreconditionFailed)
             }
-            _ => self.names_session.then_some(Refused::SessionExpired),
+            _ => None,
         }
     }
 }

@@ -22,6 +22,8 @@ pub(super) struct Lock {
     file: File,
     /// Whether the file holds our process number.
     signed: bool,
+    /// Whether it held another one.
+    was_abandoned: bool,
 }
 
 impl Lock {
@@ -30,12 +32,17 @@ impl Lock {
         let path = dir.join(FILE);
         let mut file = open_or_create(&path).map_err(io("open the lock file", &path))?;
         locked(dir, &file, file.try_lock())?;
+        let was_abandoned = file.metadata().is_ok_and(|found| found.len() > 0);
         let pid = std::process::id();
         file.set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{pid}"))
             .map_err(io("write the lock file", &path))?;
-        Ok(Self { file, signed: true })
+        Ok(Self {
+            file,
+            signed: true,
+            was_abandoned,
+        })
     }
 
     /// Keeps writers off the store at `dir`, without waiting and without writing to an existing
@@ -51,6 +58,7 @@ impl Lock {
         Ok(Self {
             file,
             signed: false,
+            was_abandoned: false,
         })
     }
 
@@ -64,6 +72,11 @@ impl Lock {
         file.seek(SeekFrom::End(0))?;
         // The line counts only with its end, so that nobody reads half of it.
         file.write_all(format!("{url}\n").as_bytes())
+    }
+
+    /// Whether the process that wrote last was killed, or the machine went down under it.
+    pub(super) fn was_abandoned(&self) -> bool {
+        self.was_abandoned
     }
 }
 

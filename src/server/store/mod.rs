@@ -4,22 +4,28 @@
 //! writes. It knows nothing of HTTP, callers or limits.
 
 mod availability;
+mod blob;
+mod collect;
 mod commit;
 mod connection;
 mod current;
 mod damage;
 mod delta;
 mod error;
+mod files;
 mod lock;
 mod query;
 mod reader;
 mod remove;
 mod schema;
-#[allow(dead_code, reason = "staging comes next")]
+mod scope;
 mod session;
 mod skeleton;
 mod spelling;
+mod staged;
+mod staging;
 mod switch;
+mod upload;
 mod writer;
 
 use std::collections::HashMap;
@@ -27,23 +33,31 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::model::{Contract, Contracts, FileUri, Hash};
+use crate::model::{BlobRef, Contract, Contracts, FileUri, Hash};
 use crate::protocol::Missing;
 use crate::protocol::wire::commit::Reply;
+use crate::server::store::files::Files;
 use crate::server::store::lock::Lock;
 use crate::server::store::reader::Readers;
+use crate::server::store::upload::Uploads;
 use crate::server::store::writer::Writer;
 
+pub use blob::Blob;
 pub(crate) use commit::{Commit, Condition, InlineElement, InlinePage, NewDocument};
 pub(crate) use damage::is_damage;
 pub use error::StoreError;
 pub(crate) use query::Listing;
 pub(crate) use remove::{Delete, Move};
+pub(crate) use session::Claim;
 pub(crate) use skeleton::{Pages, Skeleton};
+pub(crate) use staged::{Complete, NewElement, NewPage};
+pub(crate) use staging::Negotiation;
+pub(crate) use upload::{BlobSource, Receipt, Received, Upload, UploadState};
 pub(crate) use writer::NotWritten;
 
 /// What a store is opened for, and what to do where there is none.
@@ -79,6 +93,10 @@ pub struct Store {
 struct Shared {
     contracts: Contracts,
     cursor_key: [u8; 16],
+    /// Whether there are the tables of staging; not in an older store that is only read.
+    has_staging: bool,
+    files: Files,
+    uploads: Uploads,
     readers: Readers,
     /// None where the store was opened to be read.
     writer: Option<Writer>,
@@ -148,6 +166,17 @@ impl Store {
         })
     }
 
+    /// Returns a blob that the current content of a document refers to, or `None` if there is no
+    /// such document or it does not refer to it. Blobs never travel back; this is for who has the
+    /// store itself.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when it cannot be read.
+    pub fn blob(&self, uri: &FileUri, blob: BlobRef) -> Result<Option<Blob>, StoreError> {
+        Blob::find(&self.shared, uri, blob)
+    }
+
     /// Sets who is told why something could not be written.
     pub(crate) fn report_failures_to(&self, report: Report) {
         if let Ok(mut slot) = self.shared.on_failure.lock() {
@@ -203,12 +232,6 @@ impl Store {
         self.shared.writer()?.write(work).await
     }
 
-    /// Ends a session at once; false if there is none that is usable.
-    pub(crate) async fn expire_session(&self, name: String, now: i64) -> Result<bool, NotWritten> {
-        let work = move |connection: &Connection| session::expire(connection, &name, now);
-        self.shared.writer()?.write(work).await
-    }
-
     fn read<T>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -227,6 +250,10 @@ impl Shared {
         let database = |source| StoreError::database(&path, source);
         spelling::complete(&connection, contracts).map_err(database)?;
         let cursor_key = query::cursor_key(&connection).map_err(database)?;
+        let files = Files::new(dir);
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = i64::try_from(now.unwrap_or_default().as_secs()).unwrap_or(i64::MAX);
+        collect::sweep_at_open(&connection, &files, now, lock.was_abandoned()).map_err(database)?;
         checkpoint_on_close(&connection, true).map_err(database)?;
         let on_failure = Arc::<Mutex<Option<Report>>>::default();
         let writer =
@@ -238,6 +265,9 @@ impl Shared {
         Ok(Self {
             contracts,
             cursor_key,
+            has_staging: true,
+            files,
+            uploads: Uploads::default(),
             readers: Readers::beside_writer(&path),
             writer: Some(writer),
             on_failure,
@@ -256,11 +286,14 @@ impl Shared {
         schema::check_file(dir)?;
         let database = |source| StoreError::database(&path, source);
         let connection = connection::open_still(&path).map_err(database)?;
-        schema::check(&connection, dir)?;
+        let has_staging = schema::check(&connection, dir)?;
         spelling::complete(&connection, contracts).map_err(database)?;
         Ok(Self {
             contracts,
             cursor_key: query::cursor_key(&connection).map_err(database)?,
+            has_staging,
+            files: Files::new(dir),
+            uploads: Uploads::default(),
             readers: Readers::of_still(&path),
             writer: None,
             on_failure: Arc::default(),
@@ -270,6 +303,24 @@ impl Shared {
 
     fn writer(&self) -> Result<&Writer, NotWritten> {
         self.writer.as_ref().ok_or(NotWritten { lasting: true })
+    }
+
+    /// Whether a blob has a row, as far as can be found out.
+    fn may_refer_to(&self, blob: BlobRef) -> bool {
+        let has_row = |connection: &Connection| collect::has_row(connection, blob);
+        self.readers.read(has_row).unwrap_or(true)
+    }
+
+    fn report(&self, why: &str) {
+        report(&self.on_failure, why);
+    }
+}
+
+fn report(on_failure: &Mutex<Option<Report>>, why: &str) {
+    if let Ok(slot) = on_failure.lock()
+        && let Some(report) = slot.as_ref()
+    {
+        report(why);
     }
 }
 
@@ -331,12 +382,6 @@ fn start_writer(
     connection: Connection,
     on_failure: Arc<Mutex<Option<Report>>>,
 ) -> io::Result<Writer> {
-    let report = move |why: &str| {
-        if let Ok(slot) = on_failure.lock()
-            && let Some(report) = slot.as_ref()
-        {
-            report(why);
-        }
-    };
+    let report = move |why: &str| report(&on_failure, why);
     Writer::start(connection, Box::new(report))
 }

@@ -70,13 +70,13 @@ INSERT INTO setting VALUES ('cursor_key', randomblob(16));
 
 /// What version 2 adds to version 1.
 ///
-/// `expires` is in seconds since 1970. `in_chunks` says how a page came, `length` how many bytes of
+/// Ids of sessions are never used again. `expires` is in seconds since 1970. `in_chunks` says how a page came, `length` how many bytes of
 /// it did. A partial upload is a file beside the database of which `received` bytes count. A blob
 /// without `bytes` is a file. What loses a reference to a blob makes it loose; a loose blob is
 /// removed if nothing else refers to it.
 const STAGING: &str = "
 CREATE TABLE session (
-    id       INTEGER PRIMARY KEY,
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
     name     TEXT NOT NULL UNIQUE,
     file_uri TEXT NOT NULL,
     caller   BLOB NOT NULL,

@@ -134,16 +134,23 @@ pub(super) fn respell(
     Ok([&text[..start], &new.into_string(), &text[end..]].concat())
 }
 
-/// Returns the child list of a stored text.
+/// Returns the child list of the stored text of a document or of a page of one.
 pub(super) fn children(text: &str, list: &str) -> rusqlite::Result<Vec<[u8; 32]>> {
+    let hashes = spelled_children(text, list, Contract::Dpe1)?;
+    Ok(hashes.into_iter().map(Hash::digest).collect())
+}
+
+/// Returns a child list that is spelled in `contract`.
+pub(super) fn spelled_children(
+    text: &str,
+    list: &str,
+    contract: Contract,
+) -> rusqlite::Result<Vec<Hash>> {
     let parsed = parse(text)?;
     let items = parsed.root().member(list).and_then(|list| list.items());
     items
         .ok_or_else(|| no_list(list))?
-        .map(|item| {
-            let hash = Hash::from_value(item, Contracts::only(Contract::Dpe1));
-            Ok(hash.map_err(damaged)?.digest())
-        })
+        .map(|item| Hash::from_value(item, Contracts::only(contract)).map_err(damaged))
         .collect()
 }
 

@@ -2,33 +2,52 @@
 //!
 //! Everything it needs is available; what nothing refers to afterwards is removed on the way.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, params};
 
 use crate::model::{BlobRef, Contracts, Hash};
 use crate::protocol::wire::commit::{Reply, Status};
-use crate::server::store::availability::Found;
-use crate::server::store::commit::{Commit, InlineElement, InlinePage};
+use crate::server::store::availability::{Found, Source, StagedPage};
+use crate::server::store::commit::{Commit, InlinePage};
 use crate::server::store::current::{self, Document, Page};
 use crate::server::store::damage::damaged;
 use crate::server::store::delta::Change;
 use crate::server::store::spelling::{self, Digests, ELEMENTS, PAGES};
+use crate::server::store::staged;
 
 pub(super) struct Switch<'c> {
     connection: &'c Connection,
     commit: &'c Commit,
     kept: Contracts,
-    old_pages: HashMap<Hash, Page>,
+    old_pages: &'c HashMap<Hash, Page>,
+    new_pages: &'c HashMap<Hash, StagedPage>,
     elements: HashMap<Hash, Element<'c>>,
 }
 
-/// An element that an inline page refers to.
+/// An element that an inline or staged page refers to.
 #[derive(Clone, Copy, Debug)]
 struct Element<'c> {
     digests: Digests,
-    inline: Option<&'c InlineElement>,
+    /// What is to be written; nothing for an element of the current state that did not come again.
+    text: Option<ElementText<'c>>,
+    blob: Option<BlobRef>,
     is_new: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ElementText<'c> {
+    Inline(&'c str),
+    /// Row in the session.
+    Staged(i64),
+}
+
+/// A page as it was written last.
+#[derive(Clone, Copy)]
+enum Written<'c> {
+    Inline(&'c InlinePage),
+    Staged(&'c StagedPage),
 }
 
 /// What the pages of a document amount to while they are replaced.
@@ -48,24 +67,11 @@ impl<'c> Switch<'c> {
         connection: &'c Connection,
         commit: &'c Commit,
         kept: Contracts,
-        old_pages: HashMap<Hash, Page>,
-        found: Found,
+        old_pages: &'c HashMap<Hash, Page>,
+        found: &'c Found,
     ) -> rusqlite::Result<Self> {
-        let element = |(hash, current): (Hash, Option<Digests>)| {
-            let inline = commit.elements.get(&hash);
-            let digests = match current {
-                Some(digests) => digests,
-                None => {
-                    let inline =
-                        inline.expect("an element that is available and not current is inline");
-                    spelling::element(&inline.text, hash, kept)?
-                }
-            };
-            let element = Element {
-                digests,
-                inline,
-                is_new: current.is_none(),
-            };
+        let element = |(&hash, &source)| {
+            let element = Element::read(connection, commit, kept, hash, source)?;
             Ok((hash, element))
         };
         Ok(Self {
@@ -73,8 +79,10 @@ impl<'c> Switch<'c> {
             commit,
             kept,
             old_pages,
+            new_pages: &found.pages,
             elements: found
-                .into_iter()
+                .elements
+                .iter()
                 .map(element)
                 .collect::<rusqlite::Result<_>>()?,
         })
@@ -124,11 +132,11 @@ impl<'c> Switch<'c> {
         occurrences: u64,
         tally: &mut Tally,
     ) -> rusqlite::Result<()> {
-        let inline = self.commit.pages.get(&hash);
-        let inline = inline.expect("a page that is available and not current is inline");
-        let elements = self.digests_of(inline);
-        let (digests, stored) =
-            spelling::parent(&inline.text, ELEMENTS, hash, &elements, self.kept)?;
+        let written = self.written(hash);
+        let written = written.expect("a page that is available and not current was written");
+        let elements = self.digests_of(written.elements());
+        let text = written.text(self.connection)?;
+        let (digests, stored) = spelling::parent(&text, ELEMENTS, hash, &elements, self.kept)?;
         let count = u64::try_from(elements.len()).expect("a length fits 64 bits");
         let sql = "INSERT INTO page (document, dpe1, dpex, occurrences, element_count, text)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -138,7 +146,7 @@ impl<'c> Switch<'c> {
             digests.dpex,
             signed(occurrences),
             signed(count),
-            stored.as_deref().unwrap_or(&inline.text)
+            stored.as_deref().unwrap_or(&text)
         ])?;
         let elements: Vec<_> = elements.iter().map(|element| element.dpe1).collect();
         tally.use_distinct(&elements, 1);
@@ -148,7 +156,7 @@ impl<'c> Switch<'c> {
         Ok(())
     }
 
-    /// Keeps a page of the old content. If it is inline, too, that is how it was written last.
+    /// Keeps a page of the old content. If it came again, that is how it was written last.
     fn keep_page(
         &self,
         hash: Hash,
@@ -166,12 +174,13 @@ impl<'c> Switch<'c> {
                 .prepare_cached("UPDATE page SET occurrences = ?2 WHERE id = ?1")?
                 .execute(params![old.id, signed(occurrences)])?;
         }
-        if let Some(inline) = self.commit.pages.get(&hash) {
-            let elements = self.digests_of(inline);
-            let stored = spelling::stored(&inline.text, ELEMENTS, hash, &elements)?;
+        if let Some(written) = self.written(hash) {
+            let elements = self.digests_of(written.elements());
+            let text = written.text(self.connection)?;
+            let stored = spelling::stored(&text, ELEMENTS, hash, &elements)?;
             self.connection
                 .prepare_cached("UPDATE page SET text = ?2 WHERE id = ?1 AND text <> ?2")?
-                .execute(params![old.id, stored.as_deref().unwrap_or(&inline.text)])?;
+                .execute(params![old.id, stored.as_deref().unwrap_or(&text)])?;
         }
         Ok(())
     }
@@ -186,32 +195,40 @@ impl<'c> Switch<'c> {
             .map(drop)
     }
 
-    fn digests_of(&self, page: &InlinePage) -> Vec<Digests> {
+    /// Returns a page that came with this commit; one that is inline goes before one that is
+    /// staged (http-binding §10.3).
+    fn written(&self, page: Hash) -> Option<Written<'c>> {
+        let inline = self.commit.pages.get(&page).map(Written::Inline);
+        inline.or_else(|| self.new_pages.get(&page).map(Written::Staged))
+    }
+
+    fn digests_of(&self, elements: &[Hash]) -> Vec<Digests> {
         let digests = |element| self.elements[element].digests;
-        page.elements.iter().map(digests).collect()
+        elements.iter().map(digests).collect()
     }
 
     /// Adds new elements, rewrites texts that came again, and removes what nothing refers to.
     fn replace_elements(&self, id: i64, uses: &HashMap<[u8; 32], i64>) -> rusqlite::Result<()> {
         let mut added = HashSet::new();
         for element in self.elements.values() {
-            let Some(inline) = element.inline else {
+            let Some(text) = element.text else {
                 continue;
             };
+            let text = text.read(self.connection)?;
             let dpe1 = element.digests.dpe1;
             if element.is_new {
                 // Only a page of the old content can refer to it otherwise, and that has a row
                 // for it.
                 let uses = uses.get(&dpe1).copied();
                 let uses = uses.ok_or_else(|| damaged("a page refers to a missing element"))?;
-                self.insert_element(id, element.digests, uses, inline)?;
+                self.insert_element(id, element, uses, &text)?;
                 added.insert(dpe1);
             } else {
                 let sql = "UPDATE element SET text = ?3
                            WHERE document = ?1 AND dpe1 = ?2 AND text <> ?3";
                 self.connection
                     .prepare_cached(sql)?
-                    .execute(params![id, dpe1, inline.text])?;
+                    .execute(params![id, dpe1, text])?;
             }
         }
         for (dpe1, by) in uses {
@@ -225,19 +242,19 @@ impl<'c> Switch<'c> {
     fn insert_element(
         &self,
         document: i64,
-        digests: Digests,
+        element: &Element<'_>,
         uses: i64,
-        inline: &InlineElement,
+        text: &str,
     ) -> rusqlite::Result<()> {
         let sql = "INSERT INTO element (document, dpe1, dpex, uses, blob, text)
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         self.connection.prepare_cached(sql)?.execute(params![
             document,
-            digests.dpe1,
-            digests.dpex,
+            element.digests.dpe1,
+            element.digests.dpex,
             uses,
-            inline.blob.map(BlobRef::digest),
-            inline.text
+            element.blob.map(BlobRef::digest),
+            text
         ])?;
         Ok(())
     }
@@ -282,6 +299,63 @@ impl<'c> Switch<'c> {
             stored.as_deref().unwrap_or(&document.text)
         ])?;
         Ok(())
+    }
+}
+
+impl<'c> Element<'c> {
+    fn read(
+        connection: &Connection,
+        commit: &'c Commit,
+        kept: Contracts,
+        hash: Hash,
+        source: Source,
+    ) -> rusqlite::Result<Self> {
+        let inline = commit.elements.get(&hash);
+        let text = inline.map(|inline| ElementText::Inline(&inline.text));
+        let (text, blob) = match source {
+            Source::Current(digests) => {
+                return Ok(Self {
+                    digests,
+                    text,
+                    blob: None,
+                    is_new: false,
+                });
+            }
+            Source::Staged { row, blob } => (Some(ElementText::Staged(row)), blob),
+            Source::Inline | Source::Nowhere => (text, inline.and_then(|inline| inline.blob)),
+        };
+        let known = text.expect("an element that is available and not current was written");
+        Ok(Self {
+            digests: spelling::element(&known.read(connection)?, hash, kept)?,
+            text,
+            blob,
+            is_new: true,
+        })
+    }
+}
+
+impl<'c> ElementText<'c> {
+    fn read(self, connection: &Connection) -> rusqlite::Result<Cow<'c, str>> {
+        match self {
+            Self::Inline(text) => Ok(Cow::Borrowed(text)),
+            Self::Staged(row) => staged::element_text(connection, row).map(Cow::Owned),
+        }
+    }
+}
+
+impl<'c> Written<'c> {
+    fn elements(self) -> &'c [Hash] {
+        match self {
+            Self::Inline(page) => &page.elements,
+            Self::Staged(page) => &page.elements,
+        }
+    }
+
+    fn text(self, connection: &Connection) -> rusqlite::Result<Cow<'c, str>> {
+        match self {
+            Self::Inline(page) => Ok(Cow::Borrowed(&page.text)),
+            Self::Staged(page) => staged::page_text(connection, page.row).map(Cow::Owned),
+        }
     }
 }
 
