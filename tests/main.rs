@@ -14,3 +14,4 @@ mod protocol;
 mod push;
 mod runner;
 mod server;
+mod transport;

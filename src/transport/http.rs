@@ -1,6 +1,7 @@
 //! DPE/1 over HTTP, by reqwest.
 
 use std::error::Error as _;
+use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -55,7 +56,7 @@ impl Http {
     pub fn new(
         remote: &RemoteUrl,
         network: &Network,
-        variable: impl Fn(&str) -> Option<std::ffi::OsString>,
+        variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, TransportError> {
         let base = remote.as_str().to_owned();
         let proxy = proxy::decide(variable, &base)?;
@@ -108,6 +109,10 @@ impl Http {
             }
             body => body,
         };
+        // A body of no bytes is one all the same (RFC 9110 §8.6); hyper would leave the field out.
+        if body.as_ref().is_some_and(Bytes::is_empty) {
+            headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
         // Last, so that a token that lives for seconds is as fresh as can be.
         if let Some(authorization) = self.provider.authorization().await? {
             headers.insert(header::AUTHORIZATION, authorization);
@@ -124,8 +129,9 @@ impl Http {
     /// at all, rather than to another place.
     fn url(&self, target: &str) -> Result<Url, TransportFailure> {
         let written = format!("{}/{target}", self.base);
+        let is_as_written = |url: &Url| url.as_str() == written && url.fragment().is_none();
         let url = Url::parse(&written).ok();
-        url.filter(|url| url.as_str() == written).ok_or_else(|| {
+        url.filter(is_as_written).ok_or_else(|| {
             let why = "the address of the request cannot be used as it is written";
             TransportFailure::local(LocalFault::Request, why)
         })
