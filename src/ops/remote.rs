@@ -1,5 +1,6 @@
 //! Opens the remote that a command works on.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use miette::Diagnostic;
@@ -97,8 +98,13 @@ impl Transport for AnyTransport {
 /// [`RemoteError`].
 pub async fn open(remote: &Remote, mode: OpenMode) -> Result<OpenRemote, RemoteError> {
     match &remote.location {
-        RemoteLocation::Store(directory) => open_store(directory, mode).await,
-        RemoteLocation::Url(url) => open_url(url, &remote.network).await,
+        RemoteLocation::Store(directory) => match open_store(directory, mode).await {
+            Err(RemoteError::Store(error)) => open_served(error, &remote.network).await,
+            opened => opened,
+        },
+        RemoteLocation::Url(url) => {
+            open_url(url, &remote.network, |name| std::env::var_os(name)).await
+        }
     }
 }
 
@@ -117,8 +123,25 @@ async fn open_store(directory: &Path, mode: OpenMode) -> Result<OpenRemote, Remo
     })
 }
 
-async fn open_url(url: &RemoteUrl, network: &Network) -> Result<OpenRemote, RemoteError> {
-    let http = Http::new(url, network, |name| std::env::var_os(name))?;
+/// Opens the remote of a store that another process serves: the same documents are there. It is
+/// on this machine, so that no proxy is between.
+async fn open_served(error: StoreError, network: &Network) -> Result<OpenRemote, RemoteError> {
+    let url = match &error {
+        StoreError::InUse { served_at, .. } => served_at.as_deref().map(RemoteUrl::parse),
+        _ => None,
+    };
+    match url {
+        Some(Ok(url)) => open_url(&url, network, |_| None).await,
+        _ => Err(error.into()),
+    }
+}
+
+async fn open_url(
+    url: &RemoteUrl,
+    network: &Network,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<OpenRemote, RemoteError> {
+    let http = Http::new(url, network, variable)?;
     let client = connect(AnyTransport::Http(http)).await?;
     let codings = &client.capabilities().content_encodings;
     if let AnyTransport::Http(http) = client.transport().inner() {
