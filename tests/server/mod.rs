@@ -19,5 +19,7 @@ mod reads;
 mod remote;
 mod repetition;
 #[cfg(unix)]
+mod serve;
+#[cfg(unix)]
 mod socket;
 mod store;

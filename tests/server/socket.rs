@@ -16,14 +16,16 @@ use super::content;
 use super::remote::{self, target};
 
 /// A running server; killed when dropped.
-struct Server {
-    child: Child,
-    address: String,
+pub(super) struct Server {
+    pub(super) child: Child,
+    pub(super) address: String,
     path: String,
+    /// The line it said that it is ready with.
+    pub(super) ready: Value,
     stdout: BufReader<std::process::ChildStdout>,
 }
 
-fn command(store: &Path, arguments: &[&str]) -> Command {
+pub(super) fn command(store: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dpe"));
     command.env_clear().arg("serve").arg("--store").arg(store);
     command.args(["--listen", "127.0.0.1:0"]).args(arguments);
@@ -33,28 +35,29 @@ fn command(store: &Path, arguments: &[&str]) -> Command {
 }
 
 impl Server {
-    fn start(store: &Path, arguments: &[&str]) -> Self {
+    pub(super) fn start(store: &Path, arguments: &[&str]) -> Self {
         Self::of(command(store, arguments))
     }
 
     /// Starts the command and waits for its ready line.
-    fn of(mut command: Command) -> Self {
+    pub(super) fn of(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         let ready: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(ready.as_object().unwrap().len(), 1);
         let url = ready["url"]
             .as_str()
             .unwrap()
             .strip_prefix("http://")
             .unwrap();
         let (address, path) = url.split_at(url.find('/').unwrap_or(url.len()));
+        let (address, path) = (address.to_owned(), path.to_owned());
         Self {
             child,
-            address: address.to_owned(),
-            path: path.to_owned(),
+            address,
+            path,
+            ready,
             stdout,
         }
     }
@@ -64,7 +67,7 @@ impl Server {
     }
 
     /// Asks the process to end and returns its code and what else it wrote to stdout.
-    fn terminate(&mut self) -> (Option<i32>, String) {
+    pub(super) fn terminate(&mut self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();
         let asked = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
         assert!(asked.success());
@@ -171,7 +174,8 @@ fn ready_line_is_all_of_stdout_and_a_signal_ends_the_server() {
     let dir = TempDir::new().unwrap();
     let store = dir.path().join("store");
     let mut server = Server::start(&store, &["--prefix", "/r/1", "--batch-head-max", "7"]);
-    assert_eq!(server.path, "/r/1");
+    let url = format!("http://{}/r/1", server.address);
+    assert_eq!(server.ready, json!({"url": url}));
     let mut connection = server.connect();
     assert!(connection.write_head("GET", "capabilities", 0, ""));
     let (status, body) = connection.read().unwrap();
