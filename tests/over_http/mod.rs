@@ -1,4 +1,4 @@
 //! Both ends of the wire over real sockets, with peers and faults in between.
 
-mod served;
+pub(crate) mod served;
 mod storm;

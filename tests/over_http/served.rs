@@ -7,16 +7,16 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use serde_json::Value;
 
 /// A running server; killed when dropped.
-pub(super) struct Served {
+pub(crate) struct Served {
     child: Child,
-    pub(super) url: String,
+    pub(crate) url: String,
     /// Kept open: a server whose standard output is gone is not what is tested.
     _stdout: BufReader<ChildStdout>,
 }
 
 impl Served {
     /// Starts a server on `store` and waits until it is ready.
-    pub(super) fn start(store: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(store: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_dpe"))
             .env_clear()
             .arg("serve")
