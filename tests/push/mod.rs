@@ -5,5 +5,6 @@ mod changes;
 mod exit_codes;
 mod killed;
 mod others;
+mod over_http;
 mod place;
 mod traceless;

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::model::InvalidUri;
 use crate::ops::remote::RemoteError;
+use crate::runner;
 use crate::state::StateError;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::report::{Outcome, Report};
@@ -164,6 +165,7 @@ fn way_out(failure: &Failure) -> &'static str {
         "source_failed" if !failure.retryable => {
             "nothing was deleted on the remote; check that the folder is the right one and mounted"
         }
+        "remote_unauthorized" | "secret_missing" => runner::way_out(failure),
         _ if failure.retryable => "push again later; what has landed is kept and not sent twice",
         _ => "what has landed is kept; run with -v to see more",
     }
