@@ -8,15 +8,6 @@ use crate::sync::ports::{BlobChunk, BlobFailure};
 
 use super::message::ErrorResponse;
 
-/// Part of a message that a chunk leaves to everything around it, in bytes.
-const ENVELOPE_BYTES: u64 = 4096;
-
-/// Returns the most bytes of a chunk that fit a message of `max_message_bytes` as base64.
-pub(super) fn largest_chunk(max_message_bytes: u64) -> u64 {
-    let room = max_message_bytes.saturating_sub(ENVELOPE_BYTES);
-    (room / 4 * 3 + room % 4 * 3 / 4).max(1)
-}
-
 /// Reads the result of `read_blob`; the error names the rule it breaks.
 pub(super) fn chunk(result: Value<'_>, max_bytes: u64) -> Result<BlobChunk, String> {
     let (mut data, mut eof) = (None, None);
@@ -64,7 +55,7 @@ pub(super) fn refused(error: &ErrorResponse) -> BlobFailure {
 
 #[cfg(test)]
 mod tests {
-    use super::{chunk, largest_chunk, refused};
+    use super::{chunk, refused};
     use crate::host::message::ErrorResponse;
     use crate::json::Text;
     use crate::sync::ports::{BlobChunk, BlobFailure};
@@ -72,13 +63,6 @@ mod tests {
     fn judged(result: &str) -> Result<BlobChunk, String> {
         let text = Text::parse(result.as_bytes()).unwrap();
         chunk(text.root(), 5)
-    }
-
-    #[test]
-    fn chunks_fit_messages_as_base64() {
-        assert_eq!(largest_chunk(4096 + 4000), 3000);
-        assert_eq!(largest_chunk(10), 1);
-        assert_eq!(largest_chunk(4096 + 7), 5);
     }
 
     #[test]

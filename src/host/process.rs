@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dpe_connector::initialize::{Identity, InitializeParams, Instance, RemoteLimits};
 use dpe_connector::manifest::Manifest;
-use dpe_connector::read_blob::ReadBlobParams;
+use dpe_connector::read_blob::{ReadBlobParams, largest_chunk};
 use dpe_connector::rpc::Empty;
 use dpe_connector::{PROTOCOL_VERSION, ScanParams};
 use tokio::process::{Child, Command};
@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Batch, BlobChunk, BlobFailure, PluginIdentity, ScanRequest, Source};
 
-use super::blob::{self, largest_chunk};
+use super::blob;
 use super::connection::{Answer, Broken, Connection};
 use super::initialize;
 use super::message::{ErrorResponse, Outcome};

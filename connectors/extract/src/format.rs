@@ -39,6 +39,12 @@ impl Format {
         self.file_type
     }
 
+    /// Returns whether its reader looks at the first [`crate::IMAGE_HEAD_BYTES`] only: pictures are
+    /// delivered as they are.
+    pub fn is_read_from_head(&self) -> bool {
+        matches!(self.reader, Reader::Image(_))
+    }
+
     pub(crate) fn reader(&self) -> Reader {
         self.reader
     }

@@ -20,10 +20,15 @@ mod sniff;
 use dpe_connector::content::{DocumentHead, Page};
 
 pub use format::{Format, HEAD_BYTES, format_of};
+pub use formats::IMAGE_HEAD_BYTES;
 
 /// Version of the mapping. It changes whenever the same bytes would give another document, and
 /// is meant to be part of a connector's version, so that a new mapping starts a full round.
-pub const VERSION: &str = "1";
+pub const VERSION: &str = "2";
+
+/// The handle of a blob that is the whole input. Whoever has the bytes puts a handle of its own, or
+/// the bytes themselves, in its place (connector contract §14.1).
+pub const WHOLE_INPUT: &str = "input";
 
 /// A file as an extractor sees it.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +36,9 @@ pub struct Input<'a> {
     /// File name without its directories, as bytes; only the extension or a well-known whole name
     /// (`Makefile`) is looked at.
     pub name: &'a [u8],
-    /// The whole content of the file.
+    /// The whole content of the file; of a format that [is read from its
+    /// head](Format::is_read_from_head) the first [`IMAGE_HEAD_BYTES`] are enough, and give the
+    /// same document.
     pub bytes: &'a [u8],
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use dpe_extract::{ExtractError, Extraction, HEAD_BYTES, Input, extract, format_of};
+use dpe_extract::{ExtractError, Extraction, HEAD_BYTES, Input, WHOLE_INPUT, extract, format_of};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::{Index, select};
@@ -401,6 +401,9 @@ fn assert_element(element: &Value) {
         match name.as_str() {
             "category" => {}
             "metadata" => assert!(value.is_object()),
+            "blob" if category == "Image" => {
+                assert_eq!(*value, serde_json::json!({"handle": WHOLE_INPUT}));
+            }
             field => {
                 assert!(allowed.contains(&field), "{category} with {field}");
                 assert!(

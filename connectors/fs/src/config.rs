@@ -23,7 +23,7 @@ pub(crate) struct Config {
     /// Whether symbolic links are followed, as long as they stay below the root.
     #[serde(default)]
     pub(crate) follow_links: bool,
-    /// Largest file that is read.
+    /// Largest file that is read as a whole; images are not.
     #[serde(default = "default_max_file_bytes")]
     pub(crate) max_file_bytes: u64,
     /// What to do about files and folders that cannot be read.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use dpe_connector::read_blob::{BlobChunk, ReadBlobParams, largest_chunk};
 use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
@@ -10,6 +11,7 @@ use dpe_connector::{
 
 use crate::config::{Config, Globs};
 use crate::cursor::Owner;
+use crate::handles::Handles;
 use crate::round::Round;
 use crate::{NAME, VERSION};
 
@@ -18,6 +20,8 @@ pub struct Fs {
     stderr: Box<dyn Write + Send>,
     setup: Option<Arc<Setup>>,
     round: Option<Round>,
+    /// Of the round at hand, or of the last one.
+    handles: Arc<Handles>,
 }
 
 /// What `initialize` said, for the life of the process.
@@ -27,6 +31,8 @@ pub(crate) struct Setup {
     pub(crate) globs: Globs,
     pub(crate) prefix: String,
     pub(crate) max_message_bytes: u64,
+    /// Longest blob the remote takes.
+    pub(crate) blob_max_bytes: u64,
     pub(crate) owner: Owner,
 }
 
@@ -37,6 +43,7 @@ impl Fs {
             stderr,
             setup: None,
             round: None,
+            handles: Arc::new(Handles::of_round(0)),
         }
     }
 
@@ -45,7 +52,8 @@ impl Fs {
             .setup
             .as_ref()
             .ok_or_else(|| RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first"))?;
-        Round::begin(Arc::clone(setup), params.cursor.as_deref(), cancel)
+        let (setup, handles) = (Arc::clone(setup), Arc::clone(&self.handles));
+        Round::begin(setup, handles, params.cursor.as_deref(), cancel)
     }
 }
 
@@ -72,6 +80,9 @@ impl Connector for Fs {
             globs,
             prefix,
             max_message_bytes: params.max_message_bytes,
+            blob_max_bytes: params
+                .remote_limits
+                .map_or(u64::MAX, |limits| limits.blob_max_bytes),
         }));
         Ok(Capabilities {
             supports_cursor: true,
@@ -83,6 +94,7 @@ impl Connector for Fs {
             None => {
                 // An abandoned round ends before the next one begins.
                 self.round = None;
+                self.handles = Arc::new(Handles::of_round(self.handles.round() + 1));
                 self.begin(&params, cancel)?
             }
             Some(next) => self
@@ -101,6 +113,18 @@ impl Connector for Fs {
             self.round = Some(round);
         }
         Ok(result)
+    }
+
+    fn read_blob(
+        &mut self,
+        mut params: ReadBlobParams,
+        _cancel: &CancelFlag,
+    ) -> Result<BlobChunk, RpcError> {
+        if let Some(setup) = &self.setup {
+            let most = largest_chunk(setup.max_message_bytes);
+            params.max_bytes = params.max_bytes.min(most);
+        }
+        self.handles.read(&params)
     }
 }
 

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use dpe_connector::Item;
+use dpe_connector::content::BlobSource;
+
+use crate::read::Wanted;
 
 /// How much of a file the format decision looks at, in bytes.
 pub(crate) const HEAD_BYTES: usize = dpe_extract::HEAD_BYTES;
@@ -13,6 +16,31 @@ pub(crate) fn format_of(name: &[u8], head: &[u8]) -> Option<Arc<str>> {
     dpe_extract::format_of(name, head).map(|format| format.file_type().into())
 }
 
+/// How large files may be, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// A file that is read as a whole.
+    pub(crate) file: u64,
+    /// A file that is delivered as it is.
+    pub(crate) blob: u64,
+}
+
+/// Returns how much of a file is needed to make its document, if its format is understood.
+pub(crate) fn wanted(name: &[u8], head: &[u8], limits: Limits) -> Option<Wanted> {
+    let format = dpe_extract::format_of(name, head)?;
+    Some(if format.is_read_from_head() {
+        Wanted {
+            limit: limits.blob,
+            kept: dpe_extract::IMAGE_HEAD_BYTES as u64,
+        }
+    } else {
+        Wanted {
+            limit: limits.file,
+            kept: u64::MAX,
+        }
+    })
+}
+
 /// Why a file gives no document.
 pub(crate) enum NoDocument {
     /// Its format is not understood.
@@ -21,10 +49,23 @@ pub(crate) enum NoDocument {
     Invalid(String),
 }
 
-/// Returns the document item of a file.
-pub(crate) fn document(file_uri: String, name: &[u8], bytes: &[u8]) -> Result<Item, NoDocument> {
+/// Returns the document item of a file of which as much is at hand as is [`wanted`]. Where the
+/// content is the file itself, `whole` says where its bytes are.
+pub(crate) fn document(
+    file_uri: String,
+    name: &[u8],
+    bytes: &[u8],
+    whole: impl Fn() -> BlobSource,
+) -> Result<Item, NoDocument> {
     match dpe_extract::extract(&dpe_extract::Input { name, bytes }) {
-        Ok(extraction) => Ok(Item::document(file_uri, extraction.head, extraction.pages)),
+        Ok(mut extraction) => {
+            let pages = extraction.pages.iter_mut();
+            let elements = pages.flat_map(|page| &mut page.elements);
+            for blob in elements.filter_map(|element| element.blob.as_mut()) {
+                *blob = whole();
+            }
+            Ok(Item::document(file_uri, extraction.head, extraction.pages))
+        }
         Err(dpe_extract::ExtractError::Unsupported) => Err(NoDocument::Unsupported),
         Err(dpe_extract::ExtractError::Invalid { message }) => Err(NoDocument::Invalid(message)),
     }

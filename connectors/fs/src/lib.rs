@@ -11,6 +11,7 @@ mod content;
 mod cursor;
 mod diff;
 mod examine;
+mod handles;
 mod listing;
 mod moves;
 mod named;
@@ -35,7 +36,7 @@ pub const NAME: &str = "fs";
 /// Version of the connector, as in the manifest. It changes whenever the same files would give
 /// other content: with this crate's own rules (before the `+`) and with the mapping of
 /// dpe-extract (behind it).
-pub const VERSION: &str = "1.0.0+extract.1";
+pub const VERSION: &str = "1.1.0+extract.2";
 
 /// The manifest, `dpe-connector.json`.
 pub const MANIFEST: &str = include_str!("../dpe-connector.json");

@@ -38,7 +38,12 @@ impl Fingerprint {
 
     /// Returns the fingerprint of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        let digest = Sha256::digest(bytes);
+        Self::finish(Sha256::new_with_prefix(bytes))
+    }
+
+    /// Returns the fingerprint of bytes that were hashed piece by piece.
+    pub(crate) fn finish(hasher: Sha256) -> Self {
+        let digest = hasher.finalize();
         let mut short = [0; Self::BYTES];
         short.copy_from_slice(&digest[..Self::BYTES]);
         Self(short)

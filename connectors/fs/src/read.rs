@@ -6,27 +6,43 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use sha2::{Digest, Sha256};
 
 use crate::content::HEAD_BYTES;
+use crate::listing::Fingerprint;
 use crate::stat::Stat;
 
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
+
+/// How much of a file is wanted, seeing how it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// A longer file is too large.
+    pub(crate) limit: u64,
+    /// So many bytes are kept; the others only enter the fingerprint.
+    pub(crate) kept: u64,
+}
+
+/// What is not kept is read in parts of so many bytes.
+const PART_BYTES: u64 = 256 << 10;
 
 /// What became of reading a file.
 #[derive(Debug)]
 pub(crate) enum ReadFile {
     /// All of it.
     Whole {
-        /// The bytes.
+        /// The bytes, or as many of them as were to be kept.
         bytes: Vec<u8>,
+        /// Of all bytes.
+        fingerprint: Fingerprint,
         /// The state they belong to.
         stat: Stat,
     },
     /// The caller did not want it, seeing how it begins.
     Unwanted(Stat),
-    /// Wanted, but longer than the limit.
-    TooLarge(Stat),
+    /// Wanted, but longer than this limit.
+    TooLarge(Stat, u64),
     /// It is not there any more, or no regular file any more.
     Gone,
     /// It changed every time.
@@ -35,17 +51,16 @@ pub(crate) enum ReadFile {
     Refused(io::Error),
 }
 
-/// Reads the file at `path` if `wanted` says so of its first bytes.
+/// Reads the file at `path`, as far as `wanted` says it of its first bytes.
 ///
-/// A symbolic link is opened only with `follow`. `limit` is in bytes.
+/// A symbolic link is opened only with `follow`.
 pub(crate) fn read_file(
     path: &Path,
     follow: bool,
-    limit: u64,
-    wanted: impl Fn(&[u8]) -> bool,
+    wanted: impl Fn(&[u8]) -> Option<Wanted>,
 ) -> ReadFile {
     for _ in 0..ATTEMPTS {
-        match attempt(path, follow, limit, &wanted) {
+        match attempt(path, follow, &wanted) {
             Ok(Some(outcome)) => return outcome,
             Ok(None) => {}
             Err(error) if is_gone(&error) => return ReadFile::Gone,
@@ -59,8 +74,7 @@ pub(crate) fn read_file(
 fn attempt(
     path: &Path,
     follow: bool,
-    limit: u64,
-    wanted: &impl Fn(&[u8]) -> bool,
+    wanted: &impl Fn(&[u8]) -> Option<Wanted>,
 ) -> io::Result<Option<ReadFile>> {
     let mut file = open(path, follow)?;
     let metadata = file.metadata()?;
@@ -68,31 +82,52 @@ fn attempt(
         return Ok(Some(ReadFile::Gone));
     }
     let before = Stat::of(&metadata);
-    let mut bytes = Vec::with_capacity(capacity(before.size, limit));
+    let mut bytes = Vec::with_capacity(HEAD_BYTES);
     (&mut file)
         .take(HEAD_BYTES as u64)
         .read_to_end(&mut bytes)?;
-    if !wanted(&bytes) {
+    let Some(Wanted { limit, kept }) = wanted(&bytes) else {
         return Ok(Some(ReadFile::Unwanted(before)));
-    }
+    };
     if before.size > limit {
-        return Ok(Some(ReadFile::TooLarge(before)));
+        return Ok(Some(ReadFile::TooLarge(before, limit)));
     }
-    // One byte more, since files of some kernels' file systems are longer than they say.
-    let rest = limit.saturating_add(1).saturating_sub(bytes.len() as u64);
+    // One byte more than allowed, since files of some kernels' file systems are longer than they
+    // say.
+    let most = limit.saturating_add(1);
+    bytes.reserve_exact(capacity(before.size.min(kept)).saturating_sub(bytes.len()));
+    let rest = kept.min(most).saturating_sub(bytes.len() as u64);
     (&mut file).take(rest).read_to_end(&mut bytes)?;
-    let after = file.metadata()?;
-    if !same_state(&metadata, &after) {
+    let mut hasher = Sha256::new_with_prefix(&bytes);
+    let rest = most.saturating_sub(bytes.len() as u64);
+    let length = bytes.len() as u64 + hash_rest((&mut file).take(rest), &mut hasher)?;
+    if !same_state(&metadata, &file.metadata()?) {
         return Ok(None);
     }
-    Ok(Some(if bytes.len() as u64 > limit {
-        ReadFile::TooLarge(before)
+    Ok(Some(if length > limit {
+        ReadFile::TooLarge(before, limit)
     } else {
         ReadFile::Whole {
             bytes,
+            fingerprint: Fingerprint::finish(hasher),
             stat: before,
         }
     }))
+}
+
+/// Hashes what is not kept and returns its length.
+fn hash_rest(mut rest: impl Read, hasher: &mut Sha256) -> io::Result<u64> {
+    let mut part = Vec::new();
+    let mut length = 0;
+    loop {
+        part.clear();
+        let read = (&mut rest).take(PART_BYTES).read_to_end(&mut part)?;
+        if read == 0 {
+            return Ok(length);
+        }
+        hasher.update(&part);
+        length += read as u64;
+    }
 }
 
 /// Returns whether nothing was written between two looks at an open file.
@@ -100,7 +135,8 @@ fn same_state(before: &Metadata, after: &Metadata) -> bool {
     Stat::of(before) == Stat::of(after)
 }
 
-fn open(path: &Path, follow: bool) -> io::Result<File> {
+/// Opens a file for reading, without waiting for anything.
+pub(crate) fn open(path: &Path, follow: bool) -> io::Result<File> {
     // Non-blocking: what was a file a moment ago may be a pipe nobody writes to.
     let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     if !follow {
@@ -109,12 +145,7 @@ fn open(path: &Path, follow: bool) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-fn capacity(size: u64, limit: u64) -> usize {
-    let expected = if size > limit {
-        HEAD_BYTES as u64
-    } else {
-        size
-    };
+fn capacity(expected: u64) -> usize {
     // One more, so that finding the end needs no larger buffer.
     usize::try_from(expected.saturating_add(1)).unwrap_or(0)
 }
@@ -134,6 +165,12 @@ mod tests {
 
     use super::*;
 
+    /// All of a file of at most so many bytes.
+    fn up_to(limit: u64) -> Option<Wanted> {
+        let kept = u64::MAX;
+        Some(Wanted { limit, kept })
+    }
+
     fn bytes_of(outcome: ReadFile) -> Vec<u8> {
         match outcome {
             ReadFile::Whole { bytes, .. } => bytes,
@@ -147,7 +184,10 @@ mod tests {
         let path = folder.path().join("a");
         let content = vec![7; 200_000];
         fs::write(&path, &content).unwrap();
-        let outcome = read_file(&path, false, 1 << 20, |head| head.len() == HEAD_BYTES);
+        let outcome = read_file(&path, false, |head| {
+            assert_eq!(head.len(), HEAD_BYTES);
+            up_to(200_000)
+        });
         assert_eq!(bytes_of(outcome), content);
     }
 
@@ -156,11 +196,36 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, b"12345").unwrap();
-        assert_eq!(bytes_of(read_file(&path, false, 5, |_| true)), b"12345");
-        let outcome = read_file(&path, false, 4, |_| true);
-        assert!(matches!(outcome, ReadFile::TooLarge(_)));
-        let outcome = read_file(&path, false, 4, |_| false);
+        assert_eq!(bytes_of(read_file(&path, false, |_| up_to(5))), b"12345");
+        let outcome = read_file(&path, false, |_| up_to(4));
+        assert!(matches!(outcome, ReadFile::TooLarge(_, 4)));
+        let outcome = read_file(&path, false, |_| None);
         assert!(matches!(outcome, ReadFile::Unwanted(_)));
+    }
+
+    #[test]
+    fn what_is_not_kept_still_enters_the_fingerprint() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let content: Vec<u8> = (0..700_000_u32).map(|n| (n / 1000) as u8).collect();
+        fs::write(&path, &content).unwrap();
+        for kept in [HEAD_BYTES as u64, 300_000, 700_000, u64::MAX] {
+            let limit = 700_000;
+            let outcome = read_file(&path, false, |_| Some(Wanted { limit, kept }));
+            let ReadFile::Whole {
+                bytes, fingerprint, ..
+            } = outcome
+            else {
+                panic!("expected bytes, found {outcome:?}");
+            };
+            let kept = usize::try_from(kept.min(700_000)).unwrap();
+            assert!(bytes == content[..kept]);
+            assert_eq!(fingerprint, Fingerprint::of(&content));
+        }
+        let kept = HEAD_BYTES as u64;
+        let limit = 699_999;
+        let outcome = read_file(&path, false, |_| Some(Wanted { limit, kept }));
+        assert!(matches!(outcome, ReadFile::TooLarge(_, 699_999)));
     }
 
     #[test]
@@ -171,10 +236,10 @@ mod tests {
         symlink(path("a"), path("link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, path("fifo"), Mode::RUSR).unwrap();
         for name in ["missing", "link", "fifo", ".", "a/b"] {
-            let outcome = read_file(&path(name), false, 9, |_| true);
+            let outcome = read_file(&path(name), false, |_| up_to(9));
             assert!(matches!(outcome, ReadFile::Gone), "{name}: {outcome:?}");
         }
-        assert_eq!(bytes_of(read_file(&path("link"), true, 9, |_| true)), b"x");
+        assert_eq!(bytes_of(read_file(&path("link"), true, |_| up_to(9))), b"x");
     }
 
     #[test]
@@ -195,10 +260,10 @@ mod tests {
         let path = folder.path().join("a");
         fs::write(&path, b"x").unwrap();
         // The format decision runs in the middle of reading and is used here as the writer.
-        let outcome = read_file(&path, false, 1 << 20, |_| {
+        let outcome = read_file(&path, false, |_| {
             let mut file = File::options().append(true).open(&path).unwrap();
             file.write_all(b"y").unwrap();
-            true
+            up_to(1 << 20)
         });
         assert!(matches!(outcome, ReadFile::Changing));
     }

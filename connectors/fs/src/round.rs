@@ -18,8 +18,10 @@ use dpe_connector::{
 
 use crate::config::OnTrouble;
 use crate::connector::Setup;
+use crate::content::Limits;
 use crate::diff::{Difference, Task, compare};
 use crate::examine::{Examiner, Outcome};
+use crate::handles::Handles;
 use crate::listing::Entry;
 use crate::pipeline::{BUDGET, Pipeline, threads};
 use crate::renames::{Move, with_renames};
@@ -49,6 +51,7 @@ impl Round {
     /// `source_failed` if the folder is missing, unreadable or suddenly empty; `cancelled`.
     pub(crate) fn begin(
         setup: Arc<Setup>,
+        handles: Arc<Handles>,
         cursor: Option<&str>,
         cancel: &CancelFlag,
     ) -> Result<Self, RpcError> {
@@ -65,7 +68,11 @@ impl Round {
         let examiner = Arc::new(Examiner {
             root,
             prefix: setup.prefix.clone(),
-            max_file_bytes: setup.config.max_file_bytes,
+            limits: Limits {
+                file: setup.config.max_file_bytes,
+                blob: setup.blob_max_bytes,
+            },
+            handles,
             follow_links: setup.config.follow_links || setup.config.only.is_some(),
             item_limit: item_limit(setup.max_message_bytes),
             scan_start,

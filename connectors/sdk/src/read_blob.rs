@@ -6,6 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::rpc::{ErrorCode, RpcError};
 
+/// Part of a message that a chunk leaves to everything around it, in bytes.
+const ENVELOPE_BYTES: u64 = 4096;
+
+/// Returns the most bytes of a chunk that fit a message of `max_message_bytes` as base64.
+pub fn largest_chunk(max_message_bytes: u64) -> u64 {
+    let room = max_message_bytes.saturating_sub(ENVELOPE_BYTES);
+    (room / 4 * 3 + room % 4 * 3 / 4).max(1)
+}
+
 /// Parameters of `read_blob`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBlobParams {
@@ -45,5 +54,17 @@ impl BlobChunk {
             data: STANDARD.encode(bytes),
             eof,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::largest_chunk;
+
+    #[test]
+    fn chunks_fit_messages_as_base64() {
+        assert_eq!(largest_chunk(4096 + 4000), 3000);
+        assert_eq!(largest_chunk(10), 1);
+        assert_eq!(largest_chunk(4096 + 7), 5);
     }
 }

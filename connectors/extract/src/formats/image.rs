@@ -1,14 +1,20 @@
-//! Images: one `Image` element that says what kind of picture it is and how large.
+//! Images: one `Image` element that says what kind of picture it is and how large, with the whole
+//! input as its bytes.
 //!
-//! Looks at headers only and decodes no picture. The bytes themselves are not delivered yet.
+//! Looks at headers only and decodes no picture.
 
-use dpe_connector::content::{Category, Element, Metadata};
+use dpe_connector::content::{BlobSource, Category, Element, Metadata};
 use serde_json::Value;
 
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::head;
-use crate::{Extraction, sniff};
+use crate::{Extraction, WHOLE_INPUT, sniff};
+
+/// How much of an image is looked at, in bytes, whoever reads it: what lies behind, such as the
+/// directory of some large TIFFs, is not found. Colour profiles and previews of
+/// photographs fit.
+pub const IMAGE_HEAD_BYTES: usize = 1 << 20;
 
 /// How far into an SVG its first tag is looked for.
 const SVG_HEAD_BYTES: usize = 64 * 1024;
@@ -16,6 +22,7 @@ const SVG_HEAD_BYTES: usize = 64 * 1024;
 /// Reads an image. One whose header cannot be read has no dimensions and is an image all the same:
 /// judging pictures is not this crate's business.
 pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Extraction {
+    let bytes = &bytes[..bytes.len().min(IMAGE_HEAD_BYTES)];
     let dimensions = match sniff::image(bytes) {
         Some(_) => raster_dimensions(bytes),
         None => svg_dimensions(&bytes[..bytes.len().min(SVG_HEAD_BYTES)]),
@@ -28,6 +35,10 @@ pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Extraction 
     let mut elements = Elements::default();
     elements.push(Element {
         mime_type: Some(mime_type.to_owned()),
+        blob: Some(BlobSource::Handle {
+            handle: WHOLE_INPUT.to_owned(),
+            size: None,
+        }),
         metadata,
         ..Element::empty(Category::Image)
     });
@@ -82,7 +93,27 @@ fn number(text: &str) -> Option<Value> {
 mod tests {
     use serde_json::json;
 
-    use super::svg_dimensions;
+    use super::{IMAGE_HEAD_BYTES, svg_dimensions};
+    use crate::{Input, extract};
+
+    #[test]
+    fn what_lies_behind_the_head_makes_no_difference() {
+        // A GIF of 5 by 4, then whatever.
+        let mut bytes = b"GIF89a\x05\0\x04\0\0\0\0".to_vec();
+        bytes.resize(IMAGE_HEAD_BYTES + 100, 7);
+        let whole = extract(&Input {
+            name: b"a.gif",
+            bytes: &bytes,
+        });
+        let head = &bytes[..IMAGE_HEAD_BYTES];
+        let head = extract(&Input {
+            name: b"a.gif",
+            bytes: head,
+        });
+        assert_eq!(whole, head);
+        let metadata = &whole.unwrap().pages[0].elements[0].metadata;
+        assert_eq!(json!(metadata), json!({"width": 5, "height": 4}));
+    }
 
     #[test]
     fn svg_has_dimensions_when_its_tag_gives_plain_numbers() {

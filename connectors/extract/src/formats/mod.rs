@@ -15,6 +15,8 @@ use dpe_connector::content::{DocumentHead, Metadata};
 use crate::format::{Format, Reader};
 use crate::{ExtractError, Extraction};
 
+pub use image::IMAGE_HEAD_BYTES;
+
 /// Reads a file that is not empty.
 pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
     match format.reader() {
