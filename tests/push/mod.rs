@@ -3,6 +3,7 @@
 mod bad_input;
 mod changes;
 mod exit_codes;
+mod images;
 mod killed;
 mod others;
 mod over_http;
