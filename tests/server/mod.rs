@@ -22,4 +22,5 @@ mod repetition;
 mod serve;
 #[cfg(unix)]
 mod socket;
+mod staging;
 mod store;

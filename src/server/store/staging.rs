@@ -79,6 +79,9 @@ impl Store {
         claim: &Claim,
         object: Staged,
     ) -> rusqlite::Result<Option<UploadState>> {
+        if !self.shared.has_staging {
+            return Ok(None);
+        }
         self.read(|connection| upload::state(connection, claim, object))
     }
 
