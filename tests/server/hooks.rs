@@ -377,6 +377,10 @@ async fn armed_error_comes_after_route_and_method_and_before_all_else() {
         ("PUT", "documents?uri=x:a", hit),
         ("DELETE", "documents", hit),
         ("POST", "move", hit),
+        ("POST", "negotiate", hit),
+        ("PUT", "staging/s/pages/h", hit),
+        ("HEAD", "staging/s/blobs/h", hit),
+        ("HEAD", "staging/s/objects/h", (405, "")),
     ] {
         let reply = remote.send(method, target, &headers, b"[".to_vec()).await;
         assert_eq!(reply.verdict(), expected, "{method} {target}");
@@ -431,6 +435,63 @@ async fn clock_only_goes_forward_and_says_where_it_is() {
     let second = now(7200).await;
     assert!((7200..7260).contains(&(second - first)), "{first} {second}");
     now(9_007_199_254_740_991).await;
+}
+
+/// Opens a session and returns its id and when it ends.
+async fn negotiate(remote: &Remote) -> (String, i64) {
+    let headers = [DPE1, ("authorization", "Bearer root")];
+    let body = json!({"file_uri": "x:a", "document": content::document()});
+    let body = body.to_string().into_bytes();
+    let reply = remote.send("POST", "negotiate", &headers, body).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    let session = &reply.json()["staging_session"];
+    let expires = session["expires_at"].as_str().unwrap();
+    let expires = expires.parse::<jiff::Timestamp>().unwrap().as_second();
+    (session["id"].as_str().unwrap().to_owned(), expires)
+}
+
+/// Asks a session how much of a blob it has, which does not renew it.
+async fn resume(remote: &Remote, session: &str) -> u16 {
+    let headers = [DPE1, ("authorization", "Bearer root")];
+    let target = format!("staging/{session}/blobs/{}", content::HELLO);
+    remote.send("HEAD", &target, &headers, None).await.status
+}
+
+#[tokio::test]
+async fn expired_session_is_over_at_once_and_only_once() {
+    let remote = remote();
+    let (session, _) = negotiate(&remote).await;
+    let (other, _) = negotiate(&remote).await;
+    assert_eq!(resume(&remote, &session).await, 200);
+    for expired in [true, false] {
+        let reply = hook(&remote, "expire-session", &json!({"session_id": session})).await;
+        assert_eq!(reply.json(), json!({"expired": expired}));
+        assert_eq!(resume(&remote, &session).await, 410);
+    }
+    assert_eq!(resume(&remote, &other).await, 200);
+}
+
+#[tokio::test]
+async fn lifetime_of_sessions_is_judged_on_the_advanced_clock() {
+    let remote = remote();
+    let (session, expires) = negotiate(&remote).await;
+    let advance = async |seconds: i64| {
+        let body = json!({"advance_seconds": seconds});
+        let reply = hook(&remote, "clock/advance", &body).await;
+        let now = reply.json()["now"].as_str().unwrap().to_owned();
+        now.parse::<jiff::Timestamp>().unwrap().as_second()
+    };
+    let now = advance(1).await;
+    // A minute for the rest of the test.
+    let now = advance(expires - now - 60).await;
+    assert!((expires - 60..expires).contains(&now), "{now} {expires}");
+    assert_eq!(resume(&remote, &session).await, 200);
+    advance(60).await;
+    assert_eq!(resume(&remote, &session).await, 410);
+    let reply = hook(&remote, "expire-session", &json!({"session_id": session})).await;
+    assert_eq!(reply.json(), json!({"expired": false}));
+    let (_, later) = negotiate(&remote).await;
+    assert!(later >= expires + i64::try_from(small_limits().staging_ttl_seconds).unwrap());
 }
 
 #[tokio::test]
