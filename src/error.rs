@@ -7,6 +7,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::config::{CredentialError, LocationError, PlaceError};
+use crate::ops::commit::CommitError;
 use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::PushError;
 use crate::ops::remote::RemoteError;
@@ -49,6 +50,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Serve(#[from] ServeError),
+    /// A document cannot be committed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Commit(#[from] CommitError),
     /// Objects cannot be hashed.
     #[error(transparent)]
     #[diagnostic(transparent)]

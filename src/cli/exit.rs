@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::error::Error;
+use crate::ops::commit::CommitError;
 use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::Pushed;
 use crate::ops::remote::RemoteError;
@@ -93,6 +94,8 @@ impl Exit {
             Error::Show(ShowError::Store(error)) => Self::of_store_error(error),
             Error::Push(error) => Self::of_failure(&error.failure()),
             Error::Serve(error) => Self::of_serve_error(error),
+            Error::Commit(CommitError::Read { .. } | CommitError::Blob { .. }) => Self::Instance,
+            Error::Commit(CommitError::Invalid { .. }) => Self::Partial,
             Error::HashObject(HashObjectError::Read { .. }) => Self::Instance,
             Error::HashObject(HashObjectError::Write(_)) => Self::Unwritten,
             Error::Directory { .. } => Self::Instance,

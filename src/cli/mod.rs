@@ -3,6 +3,7 @@
 //! Flags are turned into values at the door; what a command does is in `ops`, what it says is in
 //! `ui`, and how it ends is in `exit`.
 
+mod commit;
 mod connector;
 mod context;
 mod document_uri;
@@ -57,6 +58,7 @@ enum Command {
     Show(show::ShowArgs),
     Mv(mv::MvArgs),
     Rm(rm::RmArgs),
+    Commit(commit::CommitArgs),
     Serve(Box<serve::ServeArgs>),
     HashObject(hash_object::HashObjectArgs),
     Connector(connector::Connector),
@@ -99,6 +101,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Show(show) => block_on(show.run(&common)),
         Command::Mv(mv) => block_on(mv.run(&common)),
         Command::Rm(rm) => block_on(rm.run(&common)),
+        Command::Commit(commit) => block_on(commit.run(&common)),
         Command::Serve(serve) => block_on(serve.run(&common)),
     }
 }

@@ -116,7 +116,7 @@ impl Input {
         Ok(BufReader::new(input))
     }
 
-    fn read(&self) -> io::Result<Vec<u8>> {
+    pub(super) fn read(&self) -> io::Result<Vec<u8>> {
         match self {
             Self::Stdin => {
                 let mut input = Vec::new();

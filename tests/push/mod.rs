@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod changes;
+mod commit;
 mod exit_codes;
 mod images;
 mod killed;
