@@ -14,4 +14,5 @@ mod protocol;
 mod push;
 mod runner;
 mod server;
+mod simulation;
 mod transport;

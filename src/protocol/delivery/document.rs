@@ -398,7 +398,10 @@ impl<'a> Delivery<'a> {
         let Terms {
             contract, limits, ..
         } = &self.terms;
-        let upload = Upload::new(session.id.clone(), object, source, *contract, limits);
+        let mut upload = Upload::new(session.id.clone(), object, source, *contract, limits);
+        if session.begun.contains(&object) {
+            upload = upload.resuming();
+        }
         self.id += 1;
         self.uploads.push((self.id, upload));
     }
@@ -421,13 +424,17 @@ impl<'a> Delivery<'a> {
         let elements = self.inline.elements.iter();
         let elements = elements.map(|element| tree.elements[*element].hash);
         let inline = pages.chain(elements).collect();
+        let on_their_way = self.uploads.iter().map(|(_, upload)| upload);
+        let begun = on_their_way.filter(|upload| upload.may_have_begun());
+        let session = self.session.take().map(|mut session| {
+            session.inline = inline;
+            session.begun.extend(begun.map(Upload::object));
+            session
+        });
         let failed = DeliveryFailed {
             error,
             outcome_unknown: self.uncertain,
-            session: self
-                .session
-                .take()
-                .map(|session| Session { inline, ..session }),
+            session,
         };
         self.enter(State::Ended(Some(Err(failed))));
     }
@@ -715,7 +722,15 @@ impl Delivery<'_> {
             return;
         };
         let object = upload.object();
+        let may_have_begun = upload.may_have_begun();
         self.uploads.swap_remove(at);
+        if let Some(session) = &mut self.session {
+            if end.is_ok() || !may_have_begun {
+                session.begun.remove(&object);
+            } else {
+                session.begun.insert(object);
+            }
+        }
         match end {
             Ok(below) => {
                 let step = self.uploaded(object, &below);

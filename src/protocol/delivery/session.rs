@@ -14,6 +14,8 @@ pub struct Session {
     pub(super) id: Arc<str>,
     /// What it has received in full.
     pub(super) staged: HashSet<Staged>,
+    /// What it may have received in part.
+    pub(super) begun: HashSet<Staged>,
     /// Pages and elements that have to be inline in a commit.
     pub(super) inline: HashSet<Hash>,
 }
@@ -24,6 +26,7 @@ impl Session {
         Self {
             id: id.into(),
             staged: HashSet::new(),
+            begun: HashSet::new(),
             inline: HashSet::new(),
         }
     }

@@ -8,6 +8,8 @@
 //!            │ ▲             │ chunk: 202, offset given, dropped once
 //!            │ └─────────────┴──────────────┐
 //!            └── chunk lost ──▶ Asking ─────┘
+//!                                 ▲
+//!  begun by an earlier delivery ──┘
 //! ```
 //!
 //! Chunks are strictly one after the other, and after a doubt the session is asked before anything
@@ -96,6 +98,20 @@ impl<'a> Upload<'a> {
         };
         upload.send_from(0);
         upload
+    }
+
+    /// Asks first how much the session has: an earlier upload of this object did not end.
+    #[must_use]
+    pub fn resuming(mut self) -> Self {
+        if self.chunk.is_some() {
+            self.ask();
+        }
+        self
+    }
+
+    /// Returns true if the session may have received a part of the object.
+    pub(super) fn may_have_begun(&self) -> bool {
+        self.chunk.is_some()
     }
 
     /// Returns the object.
