@@ -192,12 +192,7 @@ impl<'a, T: Transport> Run<'a, T> {
         match self.drive(moving, &HashMap::new()).await {
             Ok(moved) => {
                 assert_eq!(moved, base);
-                assert!(
-                    self.link
-                        .held
-                        .iter()
-                        .any(|held| *held == [None, Some(base)])
-                );
+                assert!(self.link.held.contains(&[None, Some(base)]));
                 Outcome::Done
             }
             Err(failed) if failed.outcome_unknown => Outcome::Unknown,
