@@ -14,6 +14,7 @@ use crate::ops::remote::RemoteError;
 use crate::ops::serve::ServeError;
 use crate::ops::show::ShowError;
 use crate::runner::ClientError;
+use crate::sync::failure::Failure;
 
 /// Any error that ends a command.
 #[derive(Debug, Error, Diagnostic)]
@@ -76,4 +77,15 @@ pub enum Error {
     #[error("cannot write the result")]
     #[diagnostic(code(dpe::output), help("check where standard output goes"))]
     Output(#[source] io::Error),
+}
+
+impl Error {
+    /// Returns the failure of a remote that ended the command, if it was one.
+    pub fn remote_failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Remote(RemoteError::Failed(failure)) => Some(failure),
+            Self::Client(error) | Self::Show(ShowError::Remote(error)) => Some(&error.failure),
+            _ => None,
+        }
+    }
 }

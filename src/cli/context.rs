@@ -39,7 +39,7 @@ pub(super) struct CommonArgs {
     #[arg(short, long, env = "DPE_QUIET", global = true, value_parser = switch())]
     pub(super) quiet: bool,
 
-    /// Say what happens to each document
+    /// Say what happens to each document; twice, also how pages of errors began that were no answer of a remote
     #[arg(short, long, env = "DPE_VERBOSE", action = clap::ArgAction::Count, global = true)]
     pub(super) verbose: u8,
 

@@ -80,6 +80,9 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit,
         Err(error) => {
             voice.failure(&error);
+            if let Some(failure) = error.remote_failure() {
+                voice.page(failure);
+            }
             Exit::of_error(&error).into()
         }
     }

@@ -75,6 +75,7 @@ fn tell(voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
     }
     if let Some(error) = &pushed.error {
         voice.explain(error);
+        voice.page(&error.failure());
     }
     let summary = Summary {
         source: &pushed.source,

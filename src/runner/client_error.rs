@@ -2,7 +2,7 @@
 
 use crate::protocol::delivery::{DeliveryFailed, WriteFailed};
 use crate::protocol::{ErrorCode, OperationError, ReplyError};
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::failure::{ErrorPage, Failure, FailureSource, Level};
 use crate::sync::ports::{Refusal, WriteError};
 
 /// Why a request did not do what it should, for a person at a command.
@@ -11,7 +11,7 @@ use crate::sync::ports::{Refusal, WriteError};
 #[diagnostic(code(dpe::runner::remote), help("{}", way_out(failure)))]
 pub struct ClientError {
     /// As it would be reported by a round.
-    pub failure: Failure,
+    pub failure: Box<Failure>,
     /// The refusal, if it was the condition of a write that certainly did not hold.
     pub refusal: Option<Refusal>,
     /// True unless there is positive evidence that a write did not take effect (HTTP binding §16).
@@ -22,19 +22,13 @@ pub struct ClientError {
 }
 
 impl ClientError {
-    /// Returns the first line of an error page that came instead of a DPE reply. It may hold
-    /// anything, secrets included: to be masked, and shown only to those who ask for it.
-    pub fn page_line(&self) -> Option<&str> {
-        self.error.as_deref()?.page_line()
-    }
-
     pub(super) fn of_read(error: OperationError) -> Self {
         Self::of_write(error, false)
     }
 
     fn of_write(error: OperationError, outcome_unknown: bool) -> Self {
         Self {
-            failure: classify(&error, outcome_unknown),
+            failure: Box::new(classify(&error, outcome_unknown)),
             refusal: refusal(&error).filter(|_| !outcome_unknown),
             outcome_unknown,
             error: Some(Box::new(error)),
@@ -57,7 +51,7 @@ impl From<DeliveryFailed> for ClientError {
 impl From<ClientError> for WriteError {
     fn from(error: ClientError) -> Self {
         Self {
-            failure: error.failure,
+            failure: *error.failure,
             outcome_unknown: error.outcome_unknown,
             refusal: error.refusal,
         }
@@ -67,7 +61,7 @@ impl From<ClientError> for WriteError {
 impl From<WriteError> for ClientError {
     fn from(error: WriteError) -> Self {
         Self {
-            failure: error.failure,
+            failure: Box::new(error.failure),
             refusal: error.refusal,
             outcome_unknown: error.outcome_unknown,
             error: None,
@@ -103,6 +97,17 @@ fn refusal(error: &OperationError) -> Option<Refusal> {
 /// The table of connector contract §25.2. "Not DPE" comes before "unknown": it decides how the
 /// round ends, while the intent is kept all the same.
 pub(super) fn classify(error: &OperationError, outcome_unknown: bool) -> Failure {
+    Failure {
+        page: error.page_line().map(|line| {
+            Box::new(ErrorPage {
+                line: line.to_owned(),
+            })
+        }),
+        ..classify_operation(error, outcome_unknown)
+    }
+}
+
+fn classify_operation(error: &OperationError, outcome_unknown: bool) -> Failure {
     let remote = |level, code: &'static str, message: String| {
         Failure::new(level, FailureSource::Remote, code, message)
     };

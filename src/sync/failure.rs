@@ -90,6 +90,16 @@ pub struct Failure {
     pub retryable: bool,
     /// What it is about.
     pub subject: Subject,
+    /// The error page that came instead of a DPE reply, if one did; never in a report (connector
+    /// contract §35).
+    pub page: Option<Box<ErrorPage>>,
+}
+
+/// What is kept of an error page, for people who ask to see everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorPage {
+    /// Its first line.
+    pub line: String,
 }
 
 impl Failure {
@@ -107,6 +117,7 @@ impl Failure {
             message: message.into(),
             retryable: false,
             subject: Subject::Unknown,
+            page: None,
         }
     }
 

@@ -17,6 +17,8 @@ pub use progress::Listing;
 pub use summary::Summary;
 pub use text::printable;
 
+use crate::sync::failure::Failure;
+
 /// How much is said, and in which form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Voice {
@@ -65,6 +67,14 @@ impl Voice {
         let _ = stderr
             .write_all(question.as_bytes())
             .and_then(|()| stderr.flush());
+    }
+
+    /// Shows how an error page began that came instead of a reply, to those who ask to see
+    /// everything. The transport has hidden the secrets it knows.
+    pub fn page(self, failure: &Failure) {
+        if let (2.., Some(page)) = (self.verbose, &failure.page) {
+            stderr_line(&format!("the answer began: {}", printable(&page.line)));
+        }
     }
 
     /// Shows why something could not be done.

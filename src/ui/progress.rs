@@ -58,7 +58,10 @@ impl Observer for Listing {
             Event::Replaced(uri) => self.voice.warn(&format!(
                 "warning: {uri} held something that this source had not pushed; it was replaced"
             )),
-            Event::Failed(failure) => self.voice.warn(&failure_line(failure)),
+            Event::Failed(failure) => {
+                self.voice.warn(&failure_line(failure));
+                self.voice.page(failure);
+            }
             Event::Warning(text) => self.voice.warn(&format!("warning: {}", printable(text))),
             Event::BatchReadRejected {
                 code,

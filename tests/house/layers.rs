@@ -39,7 +39,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     // Transparent over the rooms that can end a command.
-    ("error", &["config", "ops", "runner"]),
+    ("error", &["sync", "config", "ops", "runner"]),
 ];
 
 /// Crates that have a home: only these rooms may name them.

@@ -1,5 +1,6 @@
 //! Every command against a remote behind a URL: the same answers as from a store.
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use super::place::{Place, Run, counts, run};
@@ -250,6 +251,36 @@ fn settings_of_the_network_that_cannot_be_used_are_3_and_bad_flags_64() {
     assert_eq!(run.code, Some(3), "{run:?}");
     assert!(run.stderr.contains("ALL_PROXY"), "{run:?}");
     assert!(!run.stderr.contains("s3cr3t"), "{run:?}");
+}
+
+#[test]
+fn an_error_page_is_shown_in_one_masked_line_and_only_to_those_who_want_to_see_all() {
+    let there = Networked::new(&[]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let page = "no route for Bearer s3cr3t\nmore";
+            let head = "HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: ";
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let reply = format!("{head}{}\r\n\r\n{page}", page.len());
+            let _ = stream.write_all(reply.as_bytes());
+        }
+    });
+    let variables = [
+        ("DPE_REMOTE", &*url),
+        ("DPE_AUTHORIZATION", "Bearer s3cr3t"),
+    ];
+    for command in [&["ls"][..], &["push", "docs"]] {
+        for (flag, shown) in [("-v", false), ("-vv", true)] {
+            let run = there.dpe_with(&[command, &[flag]].concat(), &variables);
+            assert_eq!(run.code, Some(2), "{run:?}");
+            let line = "the answer began: no route for [REDACTED]\n";
+            assert_eq!(run.stderr.contains(line), shown, "{run:?}");
+            assert!(!run.stderr.contains("s3cr3t") && !run.stderr.contains("more"));
+        }
+    }
 }
 
 #[test]
