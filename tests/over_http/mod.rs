@@ -1,4 +1,9 @@
 //! Both ends of the wire over real sockets, with peers and faults in between.
 
+mod faults;
+mod peers;
+mod proxy;
 pub(crate) mod served;
 mod storm;
+mod uploads;
+mod wire;
