@@ -52,6 +52,7 @@ pub(super) async fn commit(
         .await
         .map_err(not_written)?
         .map_err(on_document)?;
+    service.sweep_sometimes();
     Ok(committed(reply))
 }
 

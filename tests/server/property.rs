@@ -1,4 +1,5 @@
-//! Random commits, deletes and moves against a model that is too simple to be wrong.
+//! Random negotiations, uploads, commits, deletes and moves against a model that is too simple to
+//! be wrong.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -6,10 +7,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::content;
-use super::remote::{IF_ABSENT, Remote, target};
+use super::remote::{DPE1, IF_ABSENT, Remote, Reply, target};
 
 const URIS: [&str; 3] = ["x:a", "x:b", "x:c"];
 const WRONG: &str = "dpe1:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// Reference of the blob of the one element that has one.
+const BLOB: &str = content::HELLO;
 
 /// Texts of the elements of each page.
 type Texts = Vec<Vec<u8>>;
@@ -31,6 +35,8 @@ enum Operation {
         /// Whether page n, or the element of text n, is inline.
         inline_pages: [bool; 4],
         inline_elements: [bool; 4],
+        /// What a session has, if there is one.
+        staged: Option<StagedParts>,
     },
     Delete {
         uri: usize,
@@ -43,6 +49,14 @@ enum Operation {
     },
 }
 
+/// Whether page n, or the element of text n, is staged, and the blob.
+#[derive(Clone, Debug)]
+struct StagedParts {
+    pages: [bool; 4],
+    elements: [bool; 4],
+    blob: bool,
+}
+
 fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let condition = prop_oneof![
         3 => Just(Condition::IfAbsent),
@@ -53,13 +67,23 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     let texts = prop::collection::vec(prop::collection::vec(0..4_u8, 0..4), 0..4);
     // Mostly everything is inline, or nearly nothing ever succeeds.
     let mostly = || prop::array::uniform4(prop::bool::weighted(0.8));
-    let commit = (0..3_usize, condition, texts, mostly(), mostly()).prop_map(
-        |(uri, condition, texts, inline_pages, inline_elements)| Operation::Commit {
+    let staged =
+        (mostly(), mostly(), prop::bool::weighted(0.8)).prop_map(|(pages, elements, blob)| {
+            StagedParts {
+                pages,
+                elements,
+                blob,
+            }
+        });
+    let staged = prop::option::weighted(0.6, staged);
+    let commit = (0..3_usize, condition, texts, mostly(), mostly(), staged).prop_map(
+        |(uri, condition, texts, inline_pages, inline_elements, staged)| Operation::Commit {
             uri,
             condition,
             texts,
             inline_pages,
             inline_elements,
+            staged,
         },
     );
     let right = || prop::bool::weighted(0.8);
@@ -109,8 +133,20 @@ fn as_strs(strings: &[String]) -> Vec<&str> {
     strings.iter().map(String::as_str).collect()
 }
 
+/// The element of text 3 is an image.
 fn element(text: u8) -> (Value, String) {
-    content::text(&text.to_string())
+    if text == 3 {
+        (content::e3(), content::E3.to_owned())
+    } else {
+        content::text(&text.to_string())
+    }
+}
+
+/// What came with a commit, inline or in its session.
+struct Written {
+    pages: BTreeSet<String>,
+    elements: BTreeSet<String>,
+    blob: bool,
 }
 
 #[derive(Default)]
@@ -129,13 +165,33 @@ impl Model {
         current.unwrap_or(WRONG).to_owned()
     }
 
+    /// Pages and elements that a negotiation finds missing.
+    fn missing(&self, uri: usize, document: &Document, attached: &BTreeSet<String>) -> Value {
+        let old = self.0.get(URIS[uri]);
+        let (mut pages, mut elements) = (Vec::new(), Vec::new());
+        for (hash, _, children) in &document.pages {
+            if attached.contains(hash) {
+                for child in children {
+                    let is_old = old.is_some_and(|old| old.elements().any(|old| old == child));
+                    if !is_old && !elements.contains(child) {
+                        elements.push(child.clone());
+                    }
+                }
+            } else if !old.is_some_and(|old| old.pages.iter().any(|old| old.0 == *hash))
+                && !pages.contains(hash)
+            {
+                pages.push(hash.clone());
+            }
+        }
+        json!([pages, elements])
+    }
+
     fn commit(
         &mut self,
         uri: usize,
         condition: &Condition,
         document: Document,
-        inline_pages: &BTreeSet<&String>,
-        inline_elements: &BTreeSet<String>,
+        written: &Written,
     ) -> Expected {
         let old = self.0.get(URIS[uri]).cloned();
         let total = document.elements().count();
@@ -153,14 +209,22 @@ impl Model {
             _ => {}
         }
         let (mut pages, mut elements) = (Vec::new(), Vec::new());
+        let mut blobs = Vec::new();
         for (hash, _, children) in &document.pages {
-            if inline_pages.contains(hash) {
+            if written.pages.contains(hash) {
                 for child in children {
                     let current = old
                         .iter()
                         .flat_map(Document::elements)
                         .any(|old| old == child);
-                    if !current && !inline_elements.contains(child) && !elements.contains(child) {
+                    if current {
+                        continue;
+                    }
+                    if written.elements.contains(child) {
+                        if child == content::E3 && !written.blob && blobs.is_empty() {
+                            blobs.push(BLOB);
+                        }
+                    } else if !elements.contains(child) {
                         elements.push(child.clone());
                     }
                 }
@@ -173,10 +237,10 @@ impl Model {
                 pages.push(hash.clone());
             }
         }
-        if !pages.is_empty() || !elements.is_empty() {
+        if !pages.is_empty() || !elements.is_empty() || !blobs.is_empty() {
             return (
                 400,
-                json!({"pages": pages, "content_hashes": elements, "blobs": []}),
+                json!({"pages": pages, "content_hashes": elements, "blobs": blobs}),
             );
         }
         let mut counts = HashMap::<&String, i64>::new();
@@ -221,6 +285,65 @@ impl Model {
     }
 }
 
+/// Opens a session with some of the pages, uploads the rest of what it is to have, and returns its
+/// id.
+async fn stage(
+    remote: &Remote,
+    model: &Model,
+    uri: usize,
+    document: &Document,
+    staged: &StagedParts,
+    written: &mut Written,
+) -> String {
+    let chosen = document.pages.iter().zip(staged.pages);
+    let chosen: Vec<_> = chosen
+        .filter(|(_, staged)| *staged)
+        .map(|(page, _)| page)
+        .collect();
+    let attached: BTreeSet<_> = chosen.iter().map(|page| page.0.clone()).collect();
+    let pages: Vec<_> = chosen.iter().map(|page| &page.1).collect();
+    let body = json!({"file_uri": URIS[uri], "document": document.object, "pages": pages});
+    let reply = remote.post("negotiate", &body).await.json();
+    let missing = json!([reply["missing_pages"], reply["missing_content_hashes"]]);
+    // The order of the elements is that of the attached pages, which is the document's.
+    assert_eq!(missing, model.missing(uri, document, &attached));
+    let session = reply["staging_session"]["id"].as_str().unwrap().to_owned();
+    written.pages.extend(attached);
+    let put = async |kind: &str, name: &str, body: Vec<u8>| {
+        let target = format!("staging/{session}/{kind}/{name}");
+        let reply = remote.send("PUT", &target, &[DPE1], body).await;
+        assert_eq!(reply.status, 201, "{}", reply.text);
+        reply.json()
+    };
+    if staged.blob {
+        put("blobs", BLOB, b"hello".to_vec()).await;
+        written.blob = true;
+    }
+    let old = model.0.get(URIS[uri]);
+    let has_blob =
+        staged.blob || old.is_some_and(|old| old.elements().any(|element| element == content::E3));
+    for text in (0..4).filter(|text| staged.elements[usize::from(*text)]) {
+        let (element, hash) = element(text);
+        let below = put("objects", &hash, element.to_string().into_bytes()).await;
+        let missing = if text == 3 && !has_blob {
+            vec![BLOB]
+        } else {
+            vec![]
+        };
+        assert_eq!(below, json!({"missing_blobs": missing}));
+        written.elements.insert(hash);
+    }
+    session
+}
+
+/// A session is consumed by what writes, and by nothing else.
+async fn check_session(remote: &Remote, session: &str, reply: &Reply) {
+    let asked = format!("staging/{session}/blobs/{BLOB}");
+    let found = remote.call("HEAD", &asked, &[]).await;
+    let wrote = reply.status < 300 && reply.json()["status"] != "unchanged";
+    assert_eq!(found.status, if wrote { 410 } else { 200 });
+}
+
 async fn apply(remote: &Remote, model: &mut Model, operation: &Operation) {
     let (reply, expected) = match operation {
         Operation::Commit {
@@ -229,6 +352,7 @@ async fn apply(remote: &Remote, model: &mut Model, operation: &Operation) {
             texts,
             inline_pages,
             inline_elements,
+            staged,
         } => {
             let document = Document::new(texts);
             let pages = document.pages.iter().zip(inline_pages);
@@ -242,6 +366,17 @@ async fn apply(remote: &Remote, model: &mut Model, operation: &Operation) {
             let (objects, hashes): (Vec<_>, BTreeSet<_>) = elements.unzip();
             let mut body = json!({"document": document.object, "objects": objects,
                                   "pages": pages.iter().map(|page| &page.1).collect::<Vec<_>>()});
+            let mut written = Written {
+                pages: pages.iter().map(|page| page.0.clone()).collect(),
+                elements: hashes,
+                blob: false,
+            };
+            let mut session = None;
+            if let Some(staged) = staged {
+                let id = stage(remote, model, *uri, &document, staged, &mut written).await;
+                body["staging_session"] = json!(id);
+                session = Some(id);
+            }
             let tag = format!(
                 "\"{}\"",
                 model.base(*uri, matches!(condition, Condition::Current))
@@ -255,11 +390,10 @@ async fn apply(remote: &Remote, model: &mut Model, operation: &Operation) {
                 }
             };
             let reply = remote.put(URIS[*uri], header, &body).await;
-            let inline = pages.iter().map(|page| &page.0).collect();
-            (
-                reply,
-                model.commit(*uri, condition, document.clone(), &inline, &hashes),
-            )
+            if let Some(session) = session {
+                check_session(remote, &session, &reply).await;
+            }
+            (reply, model.commit(*uri, condition, document, &written))
         }
         Operation::Delete { uri, right } => {
             let base = model.base(*uri, *right);
