@@ -101,9 +101,11 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
 struct Document {
     hash: String,
     object: Value,
-    /// Hash, object and element hashes of each page.
-    pages: Vec<(String, Value, Vec<String>)>,
+    pages: Vec<Page>,
 }
+
+/// Hash, object and element hashes of a page.
+type Page = (String, Value, Vec<String>);
 
 impl Document {
     fn new(texts: &Texts) -> Self {
@@ -165,22 +167,21 @@ impl Model {
         current.unwrap_or(WRONG).to_owned()
     }
 
-    /// Pages and elements that a negotiation finds missing.
-    fn missing(&self, uri: usize, document: &Document, attached: &BTreeSet<String>) -> Value {
+    /// Pages and elements that a negotiation with attached pages finds missing.
+    fn missing(&self, uri: usize, document: &Document, attached: &[&Page]) -> Value {
         let old = self.0.get(URIS[uri]);
         let (mut pages, mut elements) = (Vec::new(), Vec::new());
-        for (hash, _, children) in &document.pages {
-            if attached.contains(hash) {
-                for child in children {
-                    let is_old = old.is_some_and(|old| old.elements().any(|old| old == child));
-                    if !is_old && !elements.contains(child) {
-                        elements.push(child.clone());
-                    }
-                }
-            } else if !old.is_some_and(|old| old.pages.iter().any(|old| old.0 == *hash))
-                && !pages.contains(hash)
-            {
+        for (hash, ..) in &document.pages {
+            let is_old = old.is_some_and(|old| old.pages.iter().any(|old| old.0 == *hash));
+            let is_attached = attached.iter().any(|page| page.0 == *hash);
+            if !is_old && !is_attached && !pages.contains(hash) {
                 pages.push(hash.clone());
+            }
+        }
+        for child in attached.iter().flat_map(|page| &page.2) {
+            let is_old = old.is_some_and(|old| old.elements().any(|old| old == child));
+            if !is_old && !elements.contains(child) {
+                elements.push(child.clone());
             }
         }
         json!([pages, elements])
@@ -300,15 +301,15 @@ async fn stage(
         .filter(|(_, staged)| *staged)
         .map(|(page, _)| page)
         .collect();
-    let attached: BTreeSet<_> = chosen.iter().map(|page| page.0.clone()).collect();
     let pages: Vec<_> = chosen.iter().map(|page| &page.1).collect();
     let body = json!({"file_uri": URIS[uri], "document": document.object, "pages": pages});
     let reply = remote.post("negotiate", &body).await.json();
     let missing = json!([reply["missing_pages"], reply["missing_content_hashes"]]);
-    // The order of the elements is that of the attached pages, which is the document's.
-    assert_eq!(missing, model.missing(uri, document, &attached));
+    assert_eq!(missing, model.missing(uri, document, &chosen));
     let session = reply["staging_session"]["id"].as_str().unwrap().to_owned();
-    written.pages.extend(attached);
+    written
+        .pages
+        .extend(chosen.iter().map(|page| page.0.clone()));
     let put = async |kind: &str, name: &str, body: Vec<u8>| {
         let target = format!("staging/{session}/{kind}/{name}");
         let reply = remote.send("PUT", &target, &[DPE1], body).await;

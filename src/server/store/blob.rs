@@ -45,8 +45,8 @@ impl Blob {
                 Some(bytes) => Content::Inline(Cursor::new(bytes)),
                 None => Content::File(shared.files.open_blob(blob).map_err(|source| {
                     StoreError::Io {
-                        doing: "open a blob of",
-                        path: shared.readers.path().to_owned(),
+                        doing: "open the blob",
+                        path: shared.files.blob(blob),
                         source,
                     }
                 })?),

@@ -75,7 +75,7 @@ pub(super) fn sweep_at_open(
         };
         after = last;
     }
-    forget_short_partials(&transaction, files)?;
+    settle_partials(&transaction, files)?;
     transaction.commit()?;
     let has_row = |blob| has_row(connection, blob).unwrap_or(true);
     doomed.retain(|&blob| files.remove_blob(blob, || has_row(blob)));
@@ -168,9 +168,10 @@ pub(super) fn has_row(connection: &Connection, blob: BlobRef) -> rusqlite::Resul
         .exists([blob.digest()])
 }
 
-/// Forgets partial uploads whose files have not all the bytes that were counted, as after a power
-/// cut: they start from nothing.
-fn forget_short_partials(connection: &Connection, files: &Files) -> rusqlite::Result<()> {
+/// Makes the rows and files of partial uploads agree. A kill may have come after a blob was put in
+/// its place and before that was counted; where bytes that were counted are gone, as after a power
+/// cut, the upload starts from nothing.
+fn settle_partials(connection: &Connection, files: &Files) -> rusqlite::Result<()> {
     let sql = "SELECT partial.session, object, received, name FROM partial
                JOIN session ON session.id = partial.session";
     let partials: Vec<(i64, String, i64, String)> = connection
@@ -180,7 +181,15 @@ fn forget_short_partials(connection: &Connection, files: &Files) -> rusqlite::Re
         })?
         .collect::<Result<_, _>>()?;
     for (session, object, received, name) in partials {
-        if files.partial_length(&format!("{name}.{object}")) < received.unsigned_abs() {
+        let file = format!("{name}.{object}");
+        let is_short = || files.partial_length(&file) < received.unsigned_abs();
+        if is_short()
+            && let Some(blob) = upload::blob(&object)
+            && !has_row(connection, blob)?
+        {
+            files.take_back(blob, &file);
+        }
+        if is_short() {
             connection.execute(
                 "DELETE FROM partial WHERE session = ?1 AND object = ?2",
                 params![session, object],

@@ -160,11 +160,17 @@ impl Files {
         if pins.contains_key(&blob) || is_referred_to() {
             return;
         }
-        // Either way what stays behind is garbage only.
-        let _ = match back {
-            Some(name) => fs::rename(self.blob(blob), self.partial(name)),
-            None => fs::remove_file(self.blob(blob)),
-        };
+        match back {
+            Some(name) => self.take_back(blob, name),
+            // What stays behind is garbage only.
+            None => drop(fs::remove_file(self.blob(blob))),
+        }
+    }
+
+    /// Makes the file of a blob that nobody refers to a partial one again.
+    pub(super) fn take_back(&self, blob: BlobRef, name: &str) {
+        // If it is not there, the upload has nothing.
+        let _ = fs::rename(self.blob(blob), self.partial(name));
     }
 
     /// Removes the file of a blob, unless somebody refers to it or places it; false if the file
@@ -217,7 +223,8 @@ impl Files {
         self.dir.join(PARTIAL).join(name)
     }
 
-    fn blob(&self, blob: BlobRef) -> PathBuf {
+    /// Returns the path of the file of a blob.
+    pub(super) fn blob(&self, blob: BlobRef) -> PathBuf {
         let text = blob.to_string();
         let digits = &text["sha256:".len()..];
         self.dir.join(BLOBS).join(&digits[..2]).join(digits)

@@ -106,6 +106,11 @@ fn key(object: Staged) -> String {
     format!("{kind}.{}", name.replace(':', "."))
 }
 
+/// Returns the blob that a row of the table of partial uploads names, if it names one.
+pub(super) fn blob(key: &str) -> Option<BlobRef> {
+    BlobRef::parse(&key.strip_prefix("blobs.")?.replace('.', ":")).ok()
+}
+
 /// Suffix of the file of a blob that came whole, until it is in its place.
 const WHOLE: &str = ".whole";
 

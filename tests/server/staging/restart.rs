@@ -192,3 +192,34 @@ async fn complete_objects_of_a_session_can_be_committed_later() {
     assert_eq!(reply.status, 201, "{}", reply.text);
     assert_eq!(remote.head("x:d").await, Some(doc_hash));
 }
+
+#[tokio::test]
+async fn blob_that_was_put_in_its_place_but_not_counted_goes_on_where_it_was() {
+    let dir = TempDir::new().unwrap();
+    let blob = bytes(100_000);
+    let name = blob_ref(&blob);
+    let remote = at(dir.path());
+    let session = open(&remote, "x:d").await;
+    chunk(
+        &remote,
+        &session,
+        "blobs",
+        &name,
+        "0-69999/100000",
+        &blob[..70_000],
+    )
+    .await;
+    drop(remote);
+    // What a kill leaves between the two.
+    let digits = name.trim_start_matches("sha256:");
+    let shelf = dir.path().join("blobs").join(&digits[..2]);
+    fs::create_dir_all(&shelf).unwrap();
+    fs::remove_file(only_partial(dir.path())).unwrap();
+    fs::write(shelf.join(digits), &blob).unwrap();
+    fs::write(dir.path().join("lock"), "4711\n").unwrap();
+    let remote = at(dir.path());
+    assert_eq!(offset(&remote, &session, "blobs", &name).await, 70_000);
+    let range = "70000-99999/100000";
+    let reply = chunk(&remote, &session, "blobs", &name, range, &blob[70_000..]).await;
+    assert_eq!(reply.status, 201, "{}", reply.text);
+}
