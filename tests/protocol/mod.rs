@@ -3,3 +3,4 @@
 mod errors;
 mod replies;
 mod requests;
+mod verdicts;

@@ -130,6 +130,9 @@ impl<'a, T: Transport> Link<'a, T> {
                     .iter()
                     .any(|(name, _)| *name == header::IF_MATCH || *name == header::IF_NONE_MATCH);
                 if !is_conditional || self.chance.in_thousand(300) {
+                    // A 412 for a write that took effect is a lie that a head uncovers only while
+                    // nobody else writes.
+                    self.foreign = None;
                     self.deliver(request).await;
                 }
                 Fate::Answered(page(412))
