@@ -1,6 +1,9 @@
 //! What a client sends and how strictly it reads replies: http-binding §13, §14.
 
+mod deliveries;
+mod drive;
 mod errors;
 mod replies;
 mod requests;
+mod uploads;
 mod verdicts;
