@@ -5,8 +5,8 @@ use std::path::Path;
 
 use dpe::json::{Text, canonical};
 use dpe::model::{
-    BlobRef, Contract, Contracts, FileUri, Hash, Violation, check_file_type, document, element,
-    expanded_text, nesting_depth, page,
+    BlobRef, Contract, Contracts, ExpandedHashes, FileUri, Hash, Tree, Violation, check_file_type,
+    document, element, expanded_text, nesting_depth, page,
 };
 use serde_json::{Value, json};
 
@@ -118,13 +118,17 @@ fn of_json(kind: &str, case: &Value) -> Result<Value, Violation> {
         "document" => document(value, contract, contracts(case, "declared")).map(
             |document| json!({"hash": document.hash.to_string(), "children": list(&document.pages)}),
         ),
-        "expanded" => expanded_text(&input, contract).map(|hashes| {
+        "expanded" => {
+            let hashes = expanded_text(&input, contract);
+            assert_same_tree(value, contract, &hashes);
+            hashes.map(|hashes| {
             let pages = hashes.pages.iter().map(|page| {
                 json!({"page_hash": page.page_hash.to_string(), "elements": list(&page.elements)})
             });
             let pages: Vec<Value> = pages.collect();
             json!({"hashes": {"doc_hash": hashes.doc_hash.to_string(), "pages": pages}})
-        }),
+        })
+        }
         "jcs" => {
             let mut bytes = Vec::new();
             canonical::write(value, &mut bytes).map_err(|error| {
@@ -149,6 +153,30 @@ fn of_json(kind: &str, case: &Value) -> Result<Value, Violation> {
             Ok(json!({"depth": nesting_depth(value, child_list)}))
         }
         unknown => panic!("no test for vectors of kind {unknown}"),
+    }
+}
+
+/// What is committed as one text is judged and hashed like what is only hashed; no byte source
+/// among the vectors is one.
+fn assert_same_tree(
+    document: dpe::json::Value<'_>,
+    contract: Contract,
+    expected: &Result<ExpandedHashes, Violation>,
+) {
+    let no_source = |_: dpe::json::Value<'_>| Err(Violation::here("no byte source"));
+    match (Tree::of_expanded(document, contract, no_source), expected) {
+        (Ok(tree), Ok(hashes)) => {
+            let pages = hashes.pages.iter().map(|page| page.page_hash);
+            assert!(tree.page_list.iter().copied().eq(pages));
+            assert_eq!(tree.doc_hash, hashes.doc_hash);
+        }
+        (Err(found), Err(expected)) => {
+            assert_eq!(
+                (found.code, found.pointer),
+                (expected.code, expected.pointer.clone())
+            );
+        }
+        (found, _) => panic!("{found:?}, {expected:?}"),
     }
 }
 
