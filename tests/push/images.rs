@@ -9,6 +9,7 @@ use dpe::model::{BlobRef, FileUri};
 use dpe::server::{OpenMode, Store};
 
 use super::place::{Place, counts};
+use crate::over_http::served::Served;
 
 /// What a PNG begins with: 3 by 2 pixels.
 const PNG: &[u8] = b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR\0\0\0\x03\0\0\0\x02\x08\x06\0\0\0";
@@ -149,4 +150,28 @@ fn an_image_that_changes_while_it_is_pushed_arrives_the_next_time() {
     assert!(!report.cursor_persisted);
     assert_eq!(place.pushed(), counts(1, 0, 0, 0, 1));
     assert!(stored(&place, "busy.png", &busy).is_some_and(|found| found == busy));
+}
+
+#[test]
+fn images_travel_in_chunks_to_a_remote_behind_a_url_and_within_its_limits() {
+    let place = Place::new();
+    let large = image(PNG, (5 << 20) + 1, 1);
+    place.write("large.png", &large);
+    place.write("small.png", image(PNG, 70_000, 2));
+    place.write("larger.png", image(PNG, (6 << 20) + 1, 3));
+    let limits = [
+        "--max-payload-bytes",
+        "1048576",
+        "--blob-max-bytes",
+        "6291456",
+    ];
+    let server = Served::start(&place.store(), &limits);
+    let (report, run) = place.push_with(&["--remote", &server.url]);
+    assert_eq!((run.code, report.counts.created), (Some(1), 2), "{run:?}");
+    assert_eq!(report.failures[0].code, "content_invalid");
+    place.remove("larger.png");
+    let (report, _) = place.push_with(&["--remote", &server.url]);
+    assert_eq!(report.counts, counts(0, 0, 0, 0, 2));
+    drop(server);
+    assert!(stored(&place, "large.png", &large).is_some_and(|found| found == large));
 }
