@@ -77,7 +77,7 @@ impl Tree {
     }
 }
 
-/// Returns the byte sources in the pages of a segment, in order.
+/// Returns the byte sources in the pages of a segment, in order. Pages without any are not judged.
 ///
 /// # Errors
 /// Like [`TreeBuilder::add_pages`], of a segment that begins its document; byte sources
@@ -86,10 +86,14 @@ pub fn byte_sources<'t>(pages: Value<'t>) -> Result<Vec<Value<'t>>, Violation> {
     let items = pages
         .items()
         .ok_or_else(|| fields::wrong_type(PAGES, "an array"))?;
-    check_pages(items.clone(), 0, BlobForm::Source)?;
-    let elements = items.filter_map(|page| page.member(ELEMENTS)?.items());
-    let blobs = elements.flatten().filter_map(|item| item.member("blob"));
-    Ok(blobs.filter(|blob| !blob.is_null()).collect())
+    let lists = items.clone().filter_map(|page| page.member(ELEMENTS));
+    let elements = lists.filter_map(Value::items).flatten();
+    let sources = elements.filter_map(|element| element.member("blob"));
+    let sources: Vec<_> = sources.filter(|source| !source.is_null()).collect();
+    if !sources.is_empty() {
+        check_pages(items, 0, BlobForm::Source)?;
+    }
+    Ok(sources)
 }
 
 /// Collects the pages of a document, then makes its tree.

@@ -106,8 +106,7 @@ pub enum CommitError {
     },
 }
 
-/// Makes `document` the content of `uri`. With a dry run nothing is sent; without `client` the
-/// remote does not exist yet and is empty.
+/// Makes `document` the content of `uri`.
 ///
 /// # Errors
 ///

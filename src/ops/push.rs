@@ -217,7 +217,8 @@ impl OneSource<'_> {
         opened: Option<&OpenRemote>,
     ) -> Result<Report, PushError> {
         self.reclaim_lost_files(state)?;
-        let mut source = self.start(opened.map(limits)).await?;
+        let limits = limits(opened);
+        let mut source = self.start(limits).await?;
         let mut settings = Settings {
             contract: Contract::DEFAULT,
             delete_limit: self.push.delete_limit,
@@ -225,11 +226,11 @@ impl OneSource<'_> {
                 Some(_) => Scope::Named,
                 None => Scope::Whole,
             },
+            blob_max_bytes: limits.blob_max_bytes,
             ..Settings::default()
         };
         if let Some(opened) = opened {
             settings.concurrency = opened.concurrency();
-            settings.blob_max_bytes = limits(opened).blob_max_bytes;
         }
         if !self.push.dry_run {
             // A dry run leaves no trace there, and so lets blobs wait where everybody does.
@@ -267,10 +268,7 @@ impl OneSource<'_> {
         Ok(state.reclaim(&lost)?)
     }
 
-    async fn start(
-        &self,
-        remote_limits: Option<RemoteLimits>,
-    ) -> Result<ConnectorProcess, PushError> {
+    async fn start(&self, remote_limits: RemoteLimits) -> Result<ConnectorProcess, PushError> {
         let observer = Arc::clone(self.observer);
         let launch = Launch {
             program: std::env::current_exe().map_err(PushError::Executable)?,
@@ -281,7 +279,7 @@ impl OneSource<'_> {
                 uri_prefix: self.source.uri_prefix.clone(),
                 config: self.source.config(&self.own_places()),
             },
-            remote_limits,
+            remote_limits: Some(remote_limits),
             max_message_bytes: MESSAGE_BYTES,
             deadlines: Deadlines::default(),
             on_stderr: Arc::new(move |line| observer.event(Event::PluginStderr(&line.line))),
@@ -314,9 +312,11 @@ impl OneSource<'_> {
     }
 }
 
-/// Returns what the remote takes, as far as it matters to a connector (connector contract §10).
-fn limits(remote: &OpenRemote) -> RemoteLimits {
-    let limits = &remote.client.capabilities().limits;
+/// Returns what the remote takes, as far as it matters to a connector (connector contract §10). A
+/// store that does not exist yet will take what stores do.
+fn limits(remote: Option<&OpenRemote>) -> RemoteLimits {
+    let declared = remote.map(|remote| remote.client.capabilities().limits);
+    let limits = declared.unwrap_or_default();
     RemoteLimits {
         max_payload_bytes: limits.max_payload_bytes,
         page_max_bytes: limits.page_max_bytes,
