@@ -71,7 +71,7 @@ async fn a_request_that_is_swallowed_is_lost_after_the_timeout() {
             assert_lost(raw::send(&format!("http://{address}"), &network(), request).await);
         assert!(message.contains("1 seconds"), "{message}");
         let elapsed = begun.elapsed().as_millis();
-        assert!((1000..1500).contains(&elapsed), "{elapsed}");
+        assert!((1000..3000).contains(&elapsed), "{elapsed}");
     }
 }
 
@@ -200,7 +200,7 @@ async fn what_is_no_http_is_lost() {
 async fn without_a_timeout_a_late_reply_is_taken() {
     let address = serve(|_, mut stream| async move {
         read_request(&mut stream).await;
-        tokio::time::sleep(Duration::from_millis(1500)).await;
+        tokio::time::sleep(Duration::from_millis(2000)).await;
         stream.write_all(NO_CONTENT.as_bytes()).await.unwrap();
     })
     .await;
