@@ -283,6 +283,41 @@ fn an_error_page_is_shown_in_one_masked_line_and_only_to_those_who_want_to_see_a
     }
 }
 
+/// A PNG of `length` bytes: what its decoder reads of it, then anything.
+fn png(length: usize) -> Vec<u8> {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0".to_vec();
+    bytes.resize(length, 0x5a);
+    bytes
+}
+
+#[test]
+fn the_limits_of_the_remote_are_kept_and_known_to_the_connector() {
+    let there = Networked::new(&[
+        "--max-payload-bytes",
+        "20000",
+        "--blob-chunk-bytes",
+        "30000",
+        "--blob-max-bytes",
+        "100000",
+    ]);
+    there
+        .place
+        .write("large.md", "Some words to fill it.\n\n".repeat(8000));
+    there.place.write("fits.png", png(100_000));
+    there.place.write("too_large.png", png(100_001));
+    let run = there.dpe(&["push", "--json", "docs"]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    let report: super::place::Report = serde_json::from_str(&run.stdout).unwrap();
+    let failures: Vec<_> = report
+        .failures
+        .iter()
+        .map(|failure| (failure.file_uri.as_deref(), &*failure.code))
+        .collect();
+    let refused = (Some("dpe://docs/too_large.png"), "content_invalid");
+    assert_eq!(failures, [refused], "{run:?}");
+    assert_eq!(report.counts.created, 4, "{run:?}");
+}
+
 #[test]
 fn the_upload_limit_slows_a_push_down() {
     let there = Networked::new(&[]);
