@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::server::Service;
-use crate::server::service::SWEEP_EVERY;
+use crate::server::sessions::SWEEP_EVERY;
 
 /// How long requests in flight may take once the server is to end.
 const GRACE: Duration = Duration::from_secs(5);

@@ -21,6 +21,7 @@ mod query_form;
 mod read;
 mod route;
 mod service;
+mod sessions;
 mod skeleton_body;
 mod steering;
 pub mod store;

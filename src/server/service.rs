@@ -3,8 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicI64;
 
 use axum::Router;
 use axum::body::Body;
@@ -23,7 +22,7 @@ use crate::server::clock::Clock;
 use crate::server::hooks::Hooks;
 use crate::server::query_form::QueryForm;
 use crate::server::route::{Prefix, Route};
-use crate::server::store::{self, Claim, Store};
+use crate::server::store::{self, Store};
 use crate::server::{body, negotiate, read, upload, write};
 
 /// Work on bodies up to this many bytes is done where it arises; more would hold up other requests.
@@ -31,9 +30,6 @@ const INLINE_BYTES: usize = 64 << 10;
 
 /// Readers of the store at one time.
 const READERS: usize = 8;
-
-/// How often a store is swept.
-pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(600);
 
 /// Told what goes wrong inside, for the log.
 pub type OnIncident = Arc<dyn Fn(&str) + Send + Sync>;
@@ -80,7 +76,7 @@ pub(super) struct Inner {
     pub(super) clock: Clock,
     hooks: Option<Hooks>,
     /// When the store was swept last, in seconds since 1970 on our clock.
-    swept: AtomicI64,
+    pub(super) swept: AtomicI64,
     /// Prefix as it was given, for callers in-process.
     pub(super) base: String,
     prefix: Prefix,
@@ -221,47 +217,6 @@ impl Service {
             (self.inner.on_incident)(&format!("the store failed to read: {error}"));
             Refusal::unavailable(store::is_damage(&error))
         })
-    }
-}
-
-/// Sessions.
-impl Service {
-    /// Returns a claim to a session for a request that came now.
-    pub(super) fn claim(&self, session: String, caller: Caller) -> Claim {
-        let now = self.inner.clock.now();
-        Claim {
-            session,
-            caller: caller.key().to_owned(),
-            now: now.seconds(),
-            until: now.after(self.inner.limits.staging_ttl_seconds),
-        }
-    }
-
-    /// Returns when a session that is opened now is over.
-    pub(super) fn session_end(&self) -> i64 {
-        let now = self.inner.clock.now();
-        now.after(self.inner.limits.staging_ttl_seconds)
-    }
-
-    /// Removes what nobody can reach any more: what expired sessions held, blobs and files nothing
-    /// refers to.
-    pub(super) async fn sweep(&self) {
-        let now = self.inner.clock.now().seconds();
-        self.inner.swept.store(now, Ordering::Relaxed);
-        // A store that cannot write reports that itself.
-        let _ = self.inner.store.sweep(now).await;
-    }
-
-    /// Sweeps in the background, unless that was done within [`SWEEP_EVERY`].
-    pub(super) fn sweep_sometimes(&self) {
-        let every = i64::try_from(SWEEP_EVERY.as_secs()).unwrap_or(i64::MAX);
-        let now = self.inner.clock.now().seconds();
-        let swept = self.inner.swept.load(Ordering::Relaxed);
-        if now.saturating_sub(swept) >= every {
-            self.inner.swept.store(now, Ordering::Relaxed);
-            let service = self.clone();
-            tokio::spawn(async move { service.sweep().await });
-        }
     }
 }
 

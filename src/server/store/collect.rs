@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::model::BlobRef;
 use crate::server::blocking::blocking;
 use crate::server::store::files::Files;
-use crate::server::store::{NotWritten, Shared, session, upload};
+use crate::server::store::{NotWritten, Shared, partial, session};
 
 /// Sessions dropped in one transaction; each may hold much.
 const SESSIONS: usize = 16;
@@ -184,7 +184,7 @@ fn settle_partials(connection: &Connection, files: &Files) -> rusqlite::Result<(
         let file = format!("{name}.{object}");
         let is_short = || files.partial_length(&file) < received.unsigned_abs();
         if is_short()
-            && let Some(blob) = upload::blob(&object)
+            && let Some(blob) = partial::blob(&object)
             && !has_row(connection, blob)?
         {
             files.take_back(blob, &file);
@@ -214,7 +214,7 @@ fn sweep_partials(shared: &Shared) {
 }
 
 fn is_counted(connection: &Connection, file: &str) -> rusqlite::Result<bool> {
-    let Some((session, object)) = upload::owner(file) else {
+    let Some((session, object)) = partial::owner(file) else {
         return Ok(false);
     };
     let sql = "SELECT 1 FROM partial JOIN session ON session.id = partial.session

@@ -14,6 +14,7 @@ mod delta;
 mod error;
 mod files;
 mod lock;
+mod partial;
 mod query;
 mod reader;
 mod remove;
@@ -25,6 +26,7 @@ mod spelling;
 mod staged;
 mod staging;
 mod switch;
+mod turns;
 mod upload;
 mod writer;
 
@@ -44,20 +46,21 @@ use crate::protocol::wire::commit::Reply;
 use crate::server::store::files::Files;
 use crate::server::store::lock::Lock;
 use crate::server::store::reader::Readers;
-use crate::server::store::upload::Uploads;
+use crate::server::store::turns::Uploads;
 use crate::server::store::writer::Writer;
 
 pub use blob::Blob;
 pub(crate) use commit::{Commit, Condition, InlineElement, InlinePage, NewDocument};
 pub(crate) use damage::is_damage;
 pub use error::StoreError;
+pub(crate) use partial::{Received, UploadState};
 pub(crate) use query::Listing;
 pub(crate) use remove::{Delete, Move};
 pub(crate) use session::Claim;
 pub(crate) use skeleton::{Pages, Skeleton};
 pub(crate) use staged::{Complete, NewElement, NewPage};
 pub(crate) use staging::Negotiation;
-pub(crate) use upload::{BlobSource, Receipt, Received, Upload, UploadState};
+pub(crate) use upload::{BlobSource, Receipt, Upload};
 pub(crate) use writer::NotWritten;
 
 /// What a store is opened for, and what to do where there is none.

@@ -9,8 +9,10 @@ use crate::protocol::Staged;
 use crate::server::store::damage::damaged;
 use crate::server::store::scope::Scope;
 use crate::server::store::session::{self, Session};
-use crate::server::store::upload::{self, Receipt, Upload, UploadState};
-use crate::server::store::{Claim, NewElement, NewPage, NotWritten, Store, collect, staged};
+use crate::server::store::upload::{Receipt, Upload};
+use crate::server::store::{
+    Claim, NewElement, NewPage, NotWritten, Store, UploadState, collect, partial, staged,
+};
 
 /// A session to open, with pages that are staged at once.
 #[derive(Debug)]
@@ -82,7 +84,7 @@ impl Store {
         if !self.shared.has_staging {
             return Ok(None);
         }
-        self.read(|connection| upload::state(connection, claim, object))
+        self.read(|connection| partial::state(connection, claim, object))
     }
 
     /// Returns an upload of an object when nobody else uploads it to the same session.
