@@ -62,6 +62,25 @@ async fn an_upload_that_nobody_takes_is_lost() {
 }
 
 #[tokio::test]
+async fn a_reply_that_comes_before_the_body_is_taken_ends_the_request() {
+    let address = serve(|_, mut stream| async move {
+        read_head(&mut stream).await.unwrap();
+        let reply = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
+        stream.write_all(reply).await.unwrap();
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let mut network = network();
+    network.timeout = None;
+    let url = format!("http://{address}");
+    for _ in 0..3 {
+        let request = put("application/octet-stream", vec![0; 64 << 20]);
+        let reply = raw::send(&url, &network, request).await.unwrap();
+        assert_eq!(reply.status, 413);
+    }
+}
+
+#[tokio::test]
 async fn the_limit_holds_over_all_bodies_together_and_reads_are_free() {
     let (address, _arrived) = recorder(NO_CONTENT).await;
     let mut network = network();
