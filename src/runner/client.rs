@@ -14,7 +14,7 @@ use crate::protocol::machine::Read;
 use crate::protocol::wire::{capabilities, head, heads, list, skeleton};
 use crate::protocol::{Machine, Operation, ReplyError, Request, Response};
 use crate::runner::client_error::{ClientError, classify};
-use crate::runner::drive::drive;
+use crate::runner::drive::{Room, Supply, drive};
 use crate::sync::blobs::Blobs;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Base, Committed, Remote, Transport, WriteError};
@@ -31,6 +31,7 @@ pub struct Client<T> {
     capabilities: capabilities::Capabilities,
     /// Sessions of commits that were refused after their content had been uploaded (core §3.4).
     sessions: Mutex<HashMap<FileUri, Session>>,
+    room: Room,
 }
 
 impl<T: Transport> Client<T> {
@@ -42,7 +43,11 @@ impl<T: Transport> Client<T> {
     pub async fn connect(transport: T, contract: Contract) -> Result<Self, Failure> {
         let request = capabilities::Request.into_http();
         let read = Read::new(Operation::Capabilities, request, capabilities::decode);
-        let capabilities = drive(read, &transport, &Blobs::default())
+        let nothing = Supply {
+            blobs: &Blobs::default(),
+            room: &Room::default(),
+        };
+        let capabilities = drive(read, &transport, nothing)
             .await
             .map_err(|error| classify(&error, false))
             .map_err(|failure| match failure.level {
@@ -68,6 +73,7 @@ impl<T: Transport> Client<T> {
             terms: Terms::new(contract, capabilities.limits),
             capabilities,
             sessions: Mutex::default(),
+            room: Room::default(),
         })
     }
 
@@ -201,7 +207,8 @@ impl<T: Transport> Client<T> {
     }
 
     async fn drive<M: Machine>(&self, machine: M, blobs: &Blobs) -> M::Outcome {
-        drive(machine, &self.transport, blobs).await
+        let room = &self.room;
+        drive(machine, &self.transport, Supply { blobs, room }).await
     }
 }
 
