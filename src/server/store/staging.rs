@@ -1,4 +1,8 @@
 //! What a store does for sessions: opens them, takes what is uploaded, tells what is missing.
+//!
+//! Nothing of that waits for the disk: a session that a power cut takes back, or a part of it, is
+//! told like one that has expired, or like content that never came. What a commit refers to is as
+//! durable as the commit.
 
 use std::sync::Arc;
 
@@ -54,7 +58,7 @@ impl Store {
                 id: session.id,
             })
         };
-        self.shared.writer()?.write(work).await
+        self.shared.writer()?.write_briefly(work).await
     }
 
     /// Returns which of these pages and elements neither the session of a negotiation nor the
@@ -112,7 +116,7 @@ impl Store {
             };
             Ok(Some((Receipt { is_new, expires }, missing)))
         };
-        self.shared.writer()?.write(work).await
+        self.shared.writer()?.write_briefly(work).await
     }
 
     /// Renews a session and returns when it is over now; `None` if it is not usable.
@@ -123,7 +127,7 @@ impl Store {
                 .map(|session| session.renew(connection, claim.until))
                 .transpose()
         };
-        self.shared.writer()?.write(work).await
+        self.shared.writer()?.write_briefly(work).await
     }
 
     /// Returns the elements of a page of a session that neither the session nor the document's

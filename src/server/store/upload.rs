@@ -114,7 +114,7 @@ impl Upload {
             partial::count(connection, session.id, &key, received, total)?;
             session.renew(connection, claim.until).map(Some)
         };
-        self.shared.writer()?.write(work).await
+        self.shared.writer()?.write_briefly(work).await
     }
 
     /// Forgets everything that was received in chunks.
@@ -125,7 +125,7 @@ impl Upload {
             Some(session) => partial::forget(connection, session.id, &key).map(drop),
             None => Ok(()),
         };
-        self.shared.writer()?.write(work).await?;
+        self.shared.writer()?.write_briefly(work).await?;
         self.shared.files.remove_partial(&self.name);
         Ok(())
     }
@@ -228,7 +228,7 @@ impl Upload {
             let expires = session.renew(connection, claim.until)?;
             Ok((Some((Receipt { is_new, expires }, had_partial)), pin))
         };
-        let (stored, pin) = self.shared.writer()?.write(work).await?;
+        let (stored, pin) = self.shared.writer()?.write_briefly(work).await?;
         if let Some(pin) = pin {
             blocking(move || drop(pin)).await;
         }

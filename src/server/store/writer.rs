@@ -1,6 +1,10 @@
 //! The one thread that writes, in groups: requests that wait together share one transaction, each
 //! under its own savepoint, and are answered after it is durable.
 //!
+//! A group of brief jobs only, such as uploads to a session, does not wait for the disk: it survives
+//! the process, but a power cut may take it back as a whole, together with all that came after it.
+//! The next group that waits makes it last, too.
+//!
 //! Knows nothing of documents; a job is a closure over the connection.
 
 use std::any::Any;
@@ -23,7 +27,21 @@ const GROUP_MAX: usize = 256;
 type Reply = Box<dyn FnOnce() + Send>;
 
 /// Decides and writes inside the transaction.
-type Job = Box<dyn FnOnce(&Connection) -> Result<Reply, (Failure, Reply)> + Send>;
+type Work = Box<dyn FnOnce(&Connection) -> Result<Reply, (Failure, Reply)> + Send>;
+
+struct Job {
+    work: Work,
+    lasting: Lasting,
+}
+
+/// What a write outlives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lasting {
+    /// The process.
+    Briefly,
+    /// A power cut.
+    ForGood,
+}
 
 /// Told about everything that keeps something from being written.
 pub(super) type OnFailure = Box<dyn Fn(&str) + Send>;
@@ -72,8 +90,25 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, NotWritten> {
+        self.run(Lasting::ForGood, work).await
+    }
+
+    /// Runs `work` in a transaction and returns its result once that has ended: for what may be
+    /// lost in a power cut, as long as everybody finds out.
+    pub(super) async fn write_briefly<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, NotWritten> {
+        self.run(Lasting::Briefly, work).await
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        lasting: Lasting,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, NotWritten> {
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
+        let work: Work = Box::new(move |connection| {
             // One request that meets a defect must not take the store from all later ones.
             let failure = match panic::catch_unwind(AssertUnwindSafe(|| work(connection))) {
                 Ok(Ok(result)) => return Ok(Box::new(move || drop(answer.send(Ok(result))))),
@@ -89,7 +124,7 @@ impl Writer {
             lasting: self.damaged.load(Ordering::Relaxed),
         };
         let jobs = self.jobs.as_ref().ok_or_else(dropped)?;
-        jobs.send(job).map_err(|_| dropped())?;
+        jobs.send(Job { work, lasting }).map_err(|_| dropped())?;
         answered.await.map_err(|_| dropped())?
     }
 }
@@ -110,10 +145,19 @@ fn run(
     on_failure: &OnFailure,
     damaged: &AtomicBool,
 ) {
-    while let Ok(first) = jobs.recv() {
+    // A job that has to wait for the disk does not join a group that does not.
+    let mut left_over = None;
+    while let Some(first) = left_over.take().or_else(|| jobs.recv().ok()) {
         // Dropped only after the failure is known.
         let mut replies = Vec::new();
-        match group(connection, first, jobs, &mut replies, on_failure) {
+        match group(
+            connection,
+            first,
+            jobs,
+            &mut left_over,
+            &mut replies,
+            on_failure,
+        ) {
             Ok(()) => replies.into_iter().for_each(|reply| reply()),
             Err(error) => {
                 damaged.fetch_or(is_damage(&error), Ordering::Relaxed);
@@ -133,14 +177,21 @@ fn group(
     connection: &Connection,
     first: Job,
     jobs: &Receiver<Job>,
+    left_over: &mut Option<Job>,
     replies: &mut Vec<Reply>,
     on_failure: &OnFailure,
 ) -> rusqlite::Result<()> {
+    let lasting = first.lasting;
+    // A pragma acts when it is compiled, so it must not come out of the cache.
+    connection.execute_batch(match lasting {
+        Lasting::Briefly => "PRAGMA synchronous = NORMAL",
+        Lasting::ForGood => "PRAGMA synchronous = FULL",
+    })?;
     execute(connection, "BEGIN IMMEDIATE")?;
     let mut next = Some(first);
-    while let Some(job) = next {
+    while let Some(job) = next.take() {
         execute(connection, "SAVEPOINT job")?;
-        match job(connection) {
+        match (job.work)(connection) {
             Ok(reply) => replies.push(reply),
             Err((Failure::Database(error), _)) if connection.is_autocommit() => return Err(error),
             Err((failure, refuse)) => {
@@ -150,9 +201,14 @@ fn group(
             }
         }
         execute(connection, "RELEASE job")?;
-        next = (replies.len() < GROUP_MAX)
-            .then(|| jobs.try_recv().ok())
-            .flatten();
+        if replies.len() < GROUP_MAX {
+            next = jobs.try_recv().ok();
+        }
+        if lasting == Lasting::Briefly
+            && let Some(waits) = next.take_if(|job| job.lasting == Lasting::ForGood)
+        {
+            *left_over = Some(waits);
+        }
     }
     execute(connection, "COMMIT")
 }
@@ -235,6 +291,37 @@ mod tests {
         };
         let (first, second, third, ()) = tokio::join!(blocked, inside(1), inside(2), open_later);
         assert_eq!((first, second, third), (Ok(1), Ok(2), Ok(3)));
+    }
+
+    #[tokio::test]
+    async fn only_jobs_that_must_outlive_a_power_cut_wait_for_the_disk() {
+        let (writer, _) = writer();
+        // 1 is NORMAL, which syncs at checkpoints only; 2 is FULL.
+        let level = |connection: &Connection| {
+            connection.query_row("PRAGMA synchronous", [], |row| row.get::<_, i64>(0))
+        };
+        for _ in 0..3 {
+            assert_eq!(writer.write_briefly(level).await, Ok(1));
+            assert_eq!(writer.write(level).await, Ok(2));
+        }
+        // Waiting together, a brief one may join the others, but not they a brief one.
+        let (open, gate) = mpsc::channel::<()>();
+        let blocked = writer.write_briefly(move |connection| {
+            gate.recv().unwrap();
+            level(connection)
+        });
+        let open_later = async {
+            tokio::task::yield_now().await;
+            open.send(()).unwrap();
+        };
+        let (first, second, third, fourth, ()) = tokio::join!(
+            blocked,
+            writer.write_briefly(level),
+            writer.write(level),
+            writer.write_briefly(level),
+            open_later
+        );
+        assert_eq!((first, second, third, fourth), (Ok(1), Ok(1), Ok(2), Ok(2)));
     }
 
     #[tokio::test]
