@@ -67,7 +67,7 @@ async fn delete(remote: &Remote, uri: &str, hash: &str) {
 
 /// Waits for a sweep in the background.
 async fn until(mut holds: impl FnMut() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..3000 {
         if holds() {
             return;
         }
