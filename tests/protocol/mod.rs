@@ -7,3 +7,4 @@ mod replies;
 mod requests;
 mod uploads;
 mod verdicts;
+mod writes;

@@ -17,13 +17,15 @@
 //! that do not fit are staged, the largest first, so that the requests are few.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use jiff::Timestamp;
 
-use crate::model::{BlobRef, Hash, Object};
+use crate::model::{BlobRef, Object};
 use crate::protocol::delivery::commit::Committing;
+use crate::protocol::delivery::inline::Inline;
 use crate::protocol::delivery::path::{self, Path};
+use crate::protocol::delivery::places::Places;
 use crate::protocol::delivery::upload::{Source, Upload};
 use crate::protocol::delivery::write::Write;
 use crate::protocol::delivery::{Delivered, DeliveryFailed, Job, Session, Terms, size};
@@ -43,7 +45,7 @@ const MAX_STALLS: u32 = 2;
 pub struct Delivery<'a> {
     job: Job<'a>,
     terms: Terms,
-    index: OnceCell<Index>,
+    places: OnceCell<Places>,
     path: Path,
     state: State,
     /// Names the request of the state; uploads have ids of their own.
@@ -86,20 +88,6 @@ enum Then {
     Repair,
 }
 
-#[derive(Debug, Default)]
-struct Inline {
-    pages: BTreeSet<usize>,
-    elements: BTreeSet<usize>,
-}
-
-/// Where an object stands in the tree.
-#[derive(Debug)]
-struct Index {
-    pages: HashMap<Hash, usize>,
-    elements: HashMap<Hash, usize>,
-    blobs: HashSet<BlobRef>,
-}
-
 impl<'a> Delivery<'a> {
     /// Returns a delivery; objects that the remote cannot take end it before anything is sent.
     pub fn new(job: Job<'a>, terms: Terms) -> Self {
@@ -124,7 +112,7 @@ impl<'a> Delivery<'a> {
             path: path::choose(&job, &terms),
             job,
             terms,
-            index: OnceCell::new(),
+            places: OnceCell::new(),
             state: State::Supplying,
             id: 0,
             session: None,
@@ -146,7 +134,7 @@ impl<'a> Delivery<'a> {
     fn begin(&mut self) -> Result<(), OperationError> {
         match self.path {
             Path::Fast => {
-                self.inline = Inline::everything(&self.job);
+                self.inline = Inline::everything(self.job.tree);
                 self.commit();
                 Ok(())
             }
@@ -159,15 +147,7 @@ impl<'a> Delivery<'a> {
     }
 
     fn resume(&mut self, session: Session) {
-        let index = self.index();
-        let places = |map: &HashMap<Hash, usize>| -> BTreeSet<usize> {
-            let known = session.inline.iter().filter_map(|hash| map.get(hash));
-            known.copied().collect()
-        };
-        self.inline = Inline {
-            pages: places(&index.pages),
-            elements: places(&index.elements),
-        };
+        self.inline = Inline::of(&session.inline, self.places());
         self.scheduled = session.staged.clone();
         self.session = Some(session);
         // The next poll finds nothing to upload and commits.
@@ -201,8 +181,10 @@ impl<'a> Delivery<'a> {
         attached: &[usize],
         then: Then,
     ) -> Result<(), OperationError> {
-        let pages = self.places_of_pages(&reply.missing_pages)?;
-        let elements = self.places_of_elements(&reply.missing_content_hashes)?;
+        let pages = self.places().listed_pages(&reply.missing_pages)?;
+        let elements = self
+            .places()
+            .listed_elements(&reply.missing_content_hashes)?;
         let tree = self.job.tree;
         let mut session = Session::new(reply.session);
         for place in attached {
@@ -253,14 +235,14 @@ impl<'a> Delivery<'a> {
         if let Some(session) = &mut self.session {
             session.staged.insert(object);
         }
-        for place in self.places_of_elements(&below.content_hashes)? {
+        for place in self.places().listed_elements(&below.content_hashes)? {
             let element = Staged::Element(self.job.tree.elements[place].hash);
             if !self.scheduled.contains(&element) {
                 self.inline.elements.insert(place);
             }
         }
         for blob in &below.blobs {
-            self.check_blob(*blob)?;
+            self.places().listed_blob(*blob)?;
             self.want_blob(*blob)?;
         }
         Ok(())
@@ -272,7 +254,8 @@ impl<'a> Delivery<'a> {
         let envelope = size::commit_envelope(&self.job, session);
         self.check_document(envelope)?;
         let mut to_stage = self.elements_to_ask(envelope);
-        to_stage.extend(self.overflow(envelope));
+        let room = self.terms.limits.max_payload_bytes - envelope;
+        to_stage.extend(self.inline.overflow(self.job.tree, room));
         if to_stage.is_empty() {
             self.commit();
         } else if self.session.is_none() {
@@ -286,12 +269,9 @@ impl<'a> Delivery<'a> {
 
     fn commit(&mut self) {
         let tree = self.job.tree;
-        let text = |object: &'a Object| &*object.text;
-        let of = |places: &BTreeSet<usize>, objects: &'a [Object]| -> Vec<&'a str> {
-            places.iter().map(|place| text(&objects[*place])).collect()
-        };
-        let pages = of(&self.inline.pages, &tree.pages);
-        let objects = of(&self.inline.elements, &tree.elements);
+        let pages: Vec<&str> = self.inline.pages(tree).map(|page| &*page.text).collect();
+        let elements = self.inline.elements(tree);
+        let objects: Vec<&str> = elements.map(|element| &*element.text).collect();
         let request = commit::Request {
             uri: self.job.uri,
             precondition: self.job.precondition,
@@ -311,10 +291,10 @@ impl<'a> Delivery<'a> {
             OperationError::Reply(ReplyError::Coded(coded)) => coded.missing.clone(),
             _ => None,
         };
-        let missing = missing.unwrap_or_else(unknown).missing;
+        let missing = missing.map(|reported| reported.missing).unwrap_or_default();
         let mut stalled = missing.is_empty();
         self.enter(State::Supplying);
-        for place in self.places_of_pages(&missing.pages)? {
+        for place in self.places().listed_pages(&missing.pages)? {
             let page = Staged::Page(self.job.tree.pages[place].hash);
             if self.inline.pages.contains(&place) {
                 stalled = true;
@@ -322,13 +302,13 @@ impl<'a> Delivery<'a> {
                 stalled |= self.schedule_anew(page);
             }
         }
-        for place in self.places_of_elements(&missing.content_hashes)? {
+        for place in self.places().listed_elements(&missing.content_hashes)? {
             let element = Staged::Element(self.job.tree.elements[place].hash);
             let was_inline = !self.inline.elements.insert(place);
             stalled |= was_inline | self.forget(element);
         }
         for blob in missing.blobs {
-            self.check_blob(blob)?;
+            self.places().listed_blob(blob)?;
             stalled |= self.forget(Staged::Blob(blob));
             self.want_blob(blob)?;
         }
@@ -356,18 +336,8 @@ impl<'a> Delivery<'a> {
             return;
         }
         self.queue.push_back(object);
-        let index = self.index();
-        match object {
-            Staged::Page(hash) => {
-                let place = index.pages.get(&hash).copied();
-                place.map(|place| self.inline.pages.remove(&place));
-            }
-            Staged::Element(hash) => {
-                let place = index.elements.get(&hash).copied();
-                place.map(|place| self.inline.elements.remove(&place));
-            }
-            Staged::Blob(_) => {}
-        }
+        let places = self.places.get_or_init(|| Places::of(self.job.tree));
+        self.inline.remove(object, places);
     }
 
     /// Queues an object even if it was uploaded, and says whether it was.
@@ -389,10 +359,14 @@ impl<'a> Delivery<'a> {
         let Some(session) = &self.session else {
             return;
         };
-        let (tree, index) = (self.job.tree, self.index());
+        let (tree, places) = (self.job.tree, self.places());
+        let text = |object: Option<&'a Object>| {
+            let object = object.expect("only objects of the document are scheduled");
+            Source::Text(&object.text)
+        };
         let source = match object {
-            Staged::Page(hash) => Source::Text(&tree.pages[index.pages[&hash]].text),
-            Staged::Element(hash) => Source::Text(&tree.elements[index.elements[&hash]].text),
+            Staged::Page(hash) => text(places.page(&hash).map(|place| &tree.pages[place])),
+            Staged::Element(hash) => text(places.element(&hash).map(|place| &tree.elements[place])),
             Staged::Blob(blob) => Source::Blob(self.job.blobs[&blob]),
         };
         let Terms {
@@ -419,11 +393,7 @@ impl<'a> Delivery<'a> {
     }
 
     fn fail(&mut self, error: OperationError) {
-        let tree = self.job.tree;
-        let pages = self.inline.pages.iter().map(|page| tree.pages[*page].hash);
-        let elements = self.inline.elements.iter();
-        let elements = elements.map(|element| tree.elements[*element].hash);
-        let inline = pages.chain(elements).collect();
+        let inline = self.inline.hashes(self.job.tree);
         let on_their_way = self.uploads.iter().map(|(_, upload)| upload);
         let begun = on_their_way.filter(|upload| upload.may_have_begun());
         let session = self.session.take().map(|mut session| {
@@ -452,34 +422,8 @@ impl<'a> Delivery<'a> {
 
 /// Sizes and places.
 impl Delivery<'_> {
-    fn index(&self) -> &Index {
-        self.index.get_or_init(|| {
-            let places = |objects: &[Object]| {
-                let places = objects.iter().enumerate();
-                places.map(|(place, object)| (object.hash, place)).collect()
-            };
-            Index {
-                pages: places(&self.job.tree.pages),
-                elements: places(&self.job.tree.elements),
-                blobs: self.job.tree.blobs.iter().copied().collect(),
-            }
-        })
-    }
-
-    fn places_of_pages(&self, hashes: &[Hash]) -> Result<Vec<usize>, OperationError> {
-        places(&self.index().pages, hashes)
-    }
-
-    fn places_of_elements(&self, hashes: &[Hash]) -> Result<Vec<usize>, OperationError> {
-        places(&self.index().elements, hashes)
-    }
-
-    fn check_blob(&self, blob: BlobRef) -> Result<(), OperationError> {
-        if self.index().blobs.contains(&blob) {
-            Ok(())
-        } else {
-            Err(foreign(blob.to_string()))
-        }
+    fn places(&self) -> &Places {
+        self.places.get_or_init(|| Places::of(self.job.tree))
     }
 
     /// Refuses a body that is too long with nothing but the document object.
@@ -535,111 +479,17 @@ impl Delivery<'_> {
         if self.path != Path::Difference || self.session.is_none() {
             return Vec::new();
         }
-        let mut asked = HashSet::new();
-        let elements = self.inline.elements.iter();
-        let unsure: Vec<Staged> = elements
-            .map(|place| &self.job.tree.elements[*place])
-            .filter(|element| {
-                element.blob.is_some_and(|blob| {
-                    self.job.blobs.contains_key(&blob)
-                        && !self.scheduled.contains(&Staged::Blob(blob))
-                        && asked.insert(blob)
-                })
-            })
-            .map(|element| Staged::Element(element.hash))
-            .collect();
-        let commit = envelope + self.inline_length();
+        let is_unsure = |blob| {
+            let is_at_hand = self.job.blobs.contains_key(&blob);
+            is_at_hand && !self.scheduled.contains(&Staged::Blob(blob))
+        };
+        let unsure = self.inline.of_blobs(self.job.tree, is_unsure);
+        let commit = envelope + self.inline.length(self.job.tree);
         if path::asks_for_blobs(commit, unsure.len(), self.terms.in_flight) {
             unsure
         } else {
             Vec::new()
         }
-    }
-
-    /// Returns the largest objects that have to be staged so that the rest fits into the commit.
-    fn overflow(&self, envelope: u64) -> Vec<Staged> {
-        let limit = self.terms.limits.max_payload_bytes;
-        if envelope + self.inline_length() <= limit {
-            return Vec::new();
-        }
-        let tree = self.job.tree;
-        let pages = self.inline.pages.iter().map(|place| &tree.pages[*place]);
-        let elements = self.inline.elements.iter();
-        let elements = elements.map(|place| &tree.elements[*place]);
-        let mut all: Vec<(bool, &Object)> = pages
-            .map(|page| (true, page))
-            .chain(elements.map(|element| (false, element)))
-            .collect();
-        all.sort_by_key(|(_, object)| object.text.len());
-        let mut lists = size::Lists::default();
-        let inline = all
-            .iter()
-            .take_while(|(is_page, object)| {
-                if *is_page {
-                    lists.add_page(object.text.len());
-                } else {
-                    lists.add_object(object.text.len());
-                }
-                envelope + lists.length() <= limit
-            })
-            .count();
-        let staged = all[inline..].iter().rev().map(|(is_page, object)| {
-            if *is_page {
-                Staged::Page(object.hash)
-            } else {
-                Staged::Element(object.hash)
-            }
-        });
-        staged.collect()
-    }
-
-    fn inline_length(&self) -> u64 {
-        let mut lists = size::Lists::default();
-        for place in &self.inline.pages {
-            lists.add_page(self.job.tree.pages[*place].text.len());
-        }
-        for place in &self.inline.elements {
-            lists.add_object(self.job.tree.elements[*place].text.len());
-        }
-        lists.length()
-    }
-}
-
-impl Inline {
-    fn everything(job: &Job<'_>) -> Self {
-        Self {
-            pages: (0..job.tree.pages.len()).collect(),
-            elements: (0..job.tree.elements.len()).collect(),
-        }
-    }
-}
-
-/// Looks up where listed objects stand; one that is no part of the document is no reply to it
-/// (§21).
-fn places(known: &HashMap<Hash, usize>, hashes: &[Hash]) -> Result<Vec<usize>, OperationError> {
-    let place = |hash: &Hash| {
-        known
-            .get(hash)
-            .copied()
-            .ok_or_else(|| foreign(hash.to_string()))
-    };
-    hashes.iter().map(place).collect()
-}
-
-fn foreign(name: String) -> OperationError {
-    let reply = ReplyError::Unexpected {
-        status: 200,
-        why: format!("{name} is said to be missing and is no part of the document"),
-        retry_after: None,
-        line: None,
-    };
-    reply.into()
-}
-
-fn unknown() -> crate::protocol::problem::Reported {
-    crate::protocol::problem::Reported {
-        missing: crate::protocol::Missing::default(),
-        truncated: true,
     }
 }
 

@@ -7,8 +7,12 @@
 //! written or what its failure does to a round.
 
 mod commit;
+mod delete;
 mod document;
+mod inline;
+mod move_;
 mod path;
+mod places;
 mod session;
 mod size;
 mod upload;
@@ -22,10 +26,12 @@ use crate::protocol::wire::capabilities::Limits;
 
 pub use crate::protocol::wire::commit::{Delta, Precondition, Reply as Delivered, Status};
 pub use commit::Committing;
+pub use delete::{Delete, Deleting};
 pub use document::Delivery;
+pub use move_::{Move, Moving};
 pub use session::Session;
 pub use upload::{Source, Upload};
-pub use write::{Conclusion, Delete, Deleting, Move, Moving, Write, WriteFailed, Writing};
+pub use write::{Conclusion, Write, WriteFailed, Writing};
 
 /// A document to deliver.
 #[derive(Clone, Debug)]

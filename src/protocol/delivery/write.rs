@@ -20,7 +20,7 @@ use crate::protocol::exchange::{Exchange, Fate, Outgoing};
 use crate::protocol::machine::{Id, Machine, Step, Stopped};
 use crate::protocol::operation_error::ReadBack;
 use crate::protocol::verdict::{Operation, Verdict};
-use crate::protocol::wire::{delete, head, move_};
+use crate::protocol::wire::head;
 use crate::protocol::{ErrorCode, OperationError, ReplyError, Request, Response};
 
 /// Repetitions of a write whose reply was lost (§22).
@@ -260,102 +260,5 @@ impl<W: Writing> Machine for Write<W> {
 
     fn handle(&mut self, _: Id, fate: Fate, now: Timestamp) {
         self.handle_end(fate, now);
-    }
-}
-
-/// A delete.
-#[derive(Debug)]
-pub struct Deleting {
-    uri: FileUri,
-    base: Hash,
-    contract: Contract,
-}
-
-/// A delete in progress.
-pub type Delete = Write<Deleting>;
-
-impl Delete {
-    /// Returns a machine that deletes `uri` if it holds `base`.
-    pub fn of(uri: &FileUri, base: Hash, contract: Contract) -> Self {
-        let request = delete::Request { uri, base }.into_http(contract);
-        let uri = uri.clone();
-        let deleting = Deleting {
-            uri,
-            base,
-            contract,
-        };
-        Self::new(deleting, request)
-    }
-}
-
-impl Writing for Deleting {
-    type Reply = ();
-
-    fn operation(&self) -> Operation {
-        Operation::Delete
-    }
-
-    /// The head is compared with the base, so it is asked for in the base's contract.
-    fn looked_up(&self) -> (&FileUri, Contract) {
-        (&self.uri, self.base.contract())
-    }
-
-    fn decode(&self, response: &Response) -> Result<(), ReplyError> {
-        delete::decode(response, self.contract)
-    }
-
-    fn reached(&self) {}
-
-    fn conclude(&self, head: Option<Hash>) -> Conclusion {
-        match head {
-            None => Conclusion::Reached,
-            Some(head) if head == self.base => Conclusion::Unexplained,
-            Some(_) => Conclusion::Refused(ErrorCode::PreconditionFailed),
-        }
-    }
-}
-
-/// A move.
-#[derive(Debug)]
-pub struct Moving {
-    to: FileUri,
-    base: Hash,
-    contract: Contract,
-}
-
-/// A move in progress.
-pub type Move = Write<Moving>;
-
-impl Move {
-    /// Returns a machine that moves `from` to `to` if `from` holds `base`.
-    pub fn of(from: &FileUri, to: &FileUri, base: Hash, contract: Contract) -> Self {
-        let request = move_::Request { from, to, base }.into_http(contract);
-        let to = to.clone();
-        Self::new(Moving { to, base, contract }, request)
-    }
-}
-
-impl Writing for Moving {
-    type Reply = Hash;
-
-    fn operation(&self) -> Operation {
-        Operation::Move
-    }
-
-    fn looked_up(&self) -> (&FileUri, Contract) {
-        (&self.to, self.contract)
-    }
-
-    fn decode(&self, response: &Response) -> Result<Hash, ReplyError> {
-        move_::decode(response, self.contract, self.base)
-    }
-
-    /// Never asked for: the table settles no move by a head.
-    fn reached(&self) -> Hash {
-        self.base
-    }
-
-    fn conclude(&self, _: Option<Hash>) -> Conclusion {
-        Conclusion::Unexplained
     }
 }
