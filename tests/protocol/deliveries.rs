@@ -524,6 +524,33 @@ fn remote_that_misses_what_it_was_given_is_left_after_two_more_rounds() {
 }
 
 #[test]
+fn remote_that_lists_an_attached_page_as_missing_does_not_hold_it_up() {
+    let limits = Limits {
+        max_payload_bytes: 1500,
+        ..Limits::default()
+    };
+    let tree = tree(&[vec![text("a".repeat(700)), text("b".repeat(700))]]);
+    let uri = uri();
+    let delivery = Delivery::new(job(&uri, Precondition::IfAbsent, &tree, &[]), terms(limits));
+    let (end, sent) = drive(delivery, |request| {
+        if request.target == "negotiate" {
+            let session = json!({"id": "s", "expires_at": "2026-12-01T00:00:00Z"});
+            let page = tree.page_list[0].to_string();
+            let body = json!({
+                "missing_pages": [page], "missing_content_hashes": [], "staging_session": session
+            });
+            return reply(200, &[], &body.to_string());
+        }
+        if request.target.starts_with("staging/") {
+            return reply(201, &[], "{}");
+        }
+        coded(403, "DPE_FORBIDDEN")
+    });
+    assert_eq!(end.unwrap_err().error.code(), Some(ErrorCode::Forbidden));
+    assert_eq!(lines(&sent).last().unwrap(), "PUT documents");
+}
+
+#[test]
 fn lost_commit_is_sent_again_verbatim_and_twice_at_most() {
     let (end, sent) = scripted(Precondition::IfAbsent, &[], |_| lost());
     let failed = end.unwrap_err();

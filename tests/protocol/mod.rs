@@ -3,6 +3,7 @@
 mod deliveries;
 mod drive;
 mod errors;
+mod properties;
 mod replies;
 mod requests;
 mod uploads;

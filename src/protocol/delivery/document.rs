@@ -332,10 +332,10 @@ impl<'a> Delivery<'a> {
 
     /// Queues an object for upload unless it is on its way or there already; it is not inline then.
     fn schedule(&mut self, object: Staged) {
-        if !self.scheduled.insert(object) {
-            return;
+        if self.scheduled.insert(object) {
+            self.queue.push_back(object);
         }
-        self.queue.push_back(object);
+        // Even if a remote misses what it was just given: what is staged is not inline.
         let places = self.places.get_or_init(|| Places::of(self.job.tree));
         self.inline.remove(object, places);
     }
