@@ -136,7 +136,7 @@ impl<'a> Run<'a> {
                     flying.push_back((id, request));
                 }
                 Step::Idle => {
-                    if dice.roll() % 2 == 0 {
+                    if dice.roll().is_multiple_of(2) {
                         flying.rotate_left(1);
                     }
                     let (id, request) = flying.pop_front().expect("idle with nothing in flight");
@@ -263,7 +263,7 @@ impl<'a> Run<'a> {
         let mut pick = |names: Vec<String>| {
             let mut names: Vec<String> = names
                 .into_iter()
-                .filter(|_| dice.roll() % 3 == 0)
+                .filter(|_| dice.roll().is_multiple_of(3))
                 .map(|name| format!("\"{name}\""))
                 .collect();
             if dice.roll() == 255 {
@@ -328,7 +328,7 @@ fn tree(dice: &mut Dice<'_>) -> Tree {
         let mut elements = Vec::new();
         for element in 0..dice.roll() % 6 {
             let length = usize::from(dice.roll() % 8) * 60;
-            elements.push(if dice.roll() % 4 == 0 {
+            elements.push(if dice.roll().is_multiple_of(4) {
                 let blob = BlobRef::of(&[element % 4]);
                 format!(r#"{{"category":"Image","blob":"{blob}","text":"{page}"}}"#)
             } else {
