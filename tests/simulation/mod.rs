@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use chance::Chance;
 
 /// Seeds of one test run.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 200;
 /// Runs that share a store, and wait for its disk together.
 const SIDE_BY_SIDE: u64 = 30;
 
