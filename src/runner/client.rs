@@ -14,7 +14,8 @@ use crate::protocol::machine::Read;
 use crate::protocol::wire::{capabilities, head, heads, list, skeleton};
 use crate::protocol::{Machine, Operation, ReplyError, Request, Response};
 use crate::runner::client_error::{ClientError, classify};
-use crate::runner::drive::{Room, Supply, drive};
+use crate::runner::drive::drive;
+use crate::runner::supply::{Room, Supply};
 use crate::sync::blobs::Blobs;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Base, Committed, Remote, Transport, WriteError};
@@ -43,11 +44,8 @@ impl<T: Transport> Client<T> {
     pub async fn connect(transport: T, contract: Contract) -> Result<Self, Failure> {
         let request = capabilities::Request.into_http();
         let read = Read::new(Operation::Capabilities, request, capabilities::decode);
-        let nothing = Supply {
-            blobs: &Blobs::default(),
-            room: &Room::default(),
-        };
-        let capabilities = drive(read, &transport, nothing)
+        let (no_blobs, room) = (Blobs::default(), Room::default());
+        let capabilities = drive(read, &transport, &Supply::new(&no_blobs, &room))
             .await
             .map_err(|error| classify(&error, false))
             .map_err(|failure| match failure.level {
@@ -207,8 +205,7 @@ impl<T: Transport> Client<T> {
     }
 
     async fn drive<M: Machine>(&self, machine: M, blobs: &Blobs) -> M::Outcome {
-        let room = &self.room;
-        drive(machine, &self.transport, Supply { blobs, room }).await
+        drive(machine, &self.transport, &Supply::new(blobs, &self.room)).await
     }
 }
 

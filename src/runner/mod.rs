@@ -19,6 +19,7 @@ mod refresh;
 mod round;
 mod spool;
 mod starting;
+mod supply;
 mod task;
 
 pub use crate::protocol::delivery::{Delivered, Precondition};
