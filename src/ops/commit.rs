@@ -1,7 +1,7 @@
 //! Commits one document that is given as JSON, with its pages and elements inline.
 //!
 //! The document is judged and hashed before anything is opened but the files it names; a blob is
-//! hashed once and then read by range, never held.
+//! hashed once, on its way if that will do, and read by range, never held.
 
 mod blob_file;
 mod read;

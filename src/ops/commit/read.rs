@@ -14,7 +14,7 @@ use crate::sync::byte_source::ByteSource;
 use super::blob_file::BlobFile;
 use super::{CommitError, Document, Source};
 
-/// Reads and judges a document (hash contract §6.4), and hashes the blobs that are given with it.
+/// Reads and judges a document (hash contract §6.4), and finds the blobs that are given with it.
 /// In place of a reference an element may have `{"inline": base64}` or `{"file": path}`, relative
 /// to the document.
 ///
@@ -27,12 +27,9 @@ pub fn read(source: &Source, contract: Contract) -> Result<Document, CommitError
         source: why,
     })?;
     let mut found = Found::beside(&source.input);
-    let mut given = Vec::new();
-    for path in &source.blobs {
-        given.push((found.file(path)?, path.clone()));
-    }
     let text = Text::parse(&text).map_err(|error| invalid(error.into()))?;
     let tree = found.tree(text.root(), contract)?;
+    let given = found.given(&source.blobs, &tree)?;
     let blobs = found.blobs.into_iter();
     Ok(Document {
         blobs: blobs
@@ -100,19 +97,46 @@ impl Found {
         }
     }
 
+    /// Finds out which blobs the given files are.
+    fn given(
+        &mut self,
+        paths: &[PathBuf],
+        tree: &Tree,
+    ) -> Result<Vec<(BlobRef, PathBuf)>, CommitError> {
+        let mut open = tree
+            .blobs
+            .iter()
+            .filter(|blob| !self.blobs.contains_key(blob));
+        if let ([path], Some(&blob), None) = (paths, open.next(), open.next()) {
+            // One file for one blob: whoever needs the bytes will see whether they are right, and
+            // if the remote has them already nobody reads a large file for nothing.
+            let claimed = BlobFile::claimed(path, blob).map_err(unreadable(path))?;
+            self.blobs.insert(blob, Arc::new(claimed));
+            return Ok(vec![(blob, path.clone())]);
+        }
+        let mut given = Vec::new();
+        for path in paths {
+            given.push((self.file(path)?, path.clone()));
+        }
+        Ok(given)
+    }
+
     /// Hashes a file, once however often it is named.
     fn file(&mut self, path: &Path) -> Result<BlobRef, CommitError> {
         if let Some(blob) = self.files.get(path) {
             return Ok(*blob);
         }
-        let hashed = BlobFile::hash(path).map_err(|why: io::Error| CommitError::Blob {
-            path: path.to_owned(),
-            source: why,
-        });
-        let (blob, file) = hashed?;
+        let (blob, file) = BlobFile::hash(path).map_err(unreadable(path))?;
         self.files.insert(path.to_owned(), blob);
         self.blobs.insert(blob, Arc::new(file));
         Ok(blob)
+    }
+}
+
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> CommitError {
+    move |source| CommitError::Blob {
+        path: path.to_owned(),
+        source,
     }
 }
 
