@@ -146,8 +146,8 @@ impl Measure {
 
 #[tokio::main]
 async fn main() {
-    let numbers = std::env::args().filter_map(|argument| argument.parse().ok());
-    let count: usize = numbers.last().unwrap_or(100_000).max(2);
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let count: usize = numbers.next().unwrap_or(100_000).max(2);
     let directory = tempfile::tempdir().expect("a directory");
     let store = Store::open(directory.path(), OpenMode::Create).expect("a store");
     let service = Service::new(store, Limits::default(), Options::default());

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,8 +34,8 @@ const CHUNK: u64 = 8 * MIB;
 const DPE: &str = env!("CARGO_BIN_EXE_dpe");
 
 fn main() {
-    let numbers = std::env::args().filter_map(|argument| argument.parse().ok());
-    let megabytes: u64 = numbers.last().unwrap_or(512);
+    let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
+    let megabytes: u64 = numbers.next().unwrap_or(512);
     let place = tempfile::tempdir().unwrap();
     large_blob(place.path(), megabytes * MIB);
     inserted_page(place.path());
@@ -102,16 +103,22 @@ fn run(arguments: &[&str]) -> (Duration, u64) {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    let mut peak = 0;
-    let status = loop {
-        peak = peak.max(peak_memory(child.id()).unwrap_or(0));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
+    let process = child.id();
+    let (end, ended) = std::sync::mpsc::channel::<()>();
+    // Seldom enough to leave the processor to those that are measured; a peak does not go away.
+    let watch = thread::spawn(move || {
+        let mut peak = 0;
+        while ended.recv_timeout(Duration::from_millis(20)) == Err(RecvTimeoutError::Timeout) {
+            peak = peak.max(peak_memory(process).unwrap_or(0));
         }
-        thread::sleep(Duration::from_millis(1));
-    };
+        peak
+    });
+    let status = child.wait().unwrap();
+    let elapsed = begun.elapsed();
+    drop(end);
+    let peak = watch.join().unwrap();
     assert!(status.success(), "{arguments:?} failed");
-    (begun.elapsed(), peak)
+    (elapsed, peak)
 }
 
 /// Writes `length` bytes that repeat nowhere and returns their digest in hexadecimal.
