@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::served::Served;
+use super::wire::Wire;
 
 /// Limits so small that everything beyond a few sentences has to be staged, in chunks.
 const TIGHT: [&str; 4] = ["--max-payload-bytes", "4096", "--blob-chunk-bytes", "1000"];
@@ -94,4 +95,50 @@ async fn peer_delivers_in_chunks_updates_moves_and_deletes() {
         .elements(&FileUri::parse("peer://b").unwrap())
         .unwrap();
     assert!(gone.is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn peer_reads_back_what_the_program_pushed_and_finds_nothing_to_add() {
+    let wire = Wire::new(&TIGHT).await;
+    let docs = wire.path("docs");
+    std::fs::create_dir(&docs).unwrap();
+    let long: String = (0..400)
+        .map(|n| format!("Paragraph {n} of a text.\n\n"))
+        .collect();
+    std::fs::write(docs.join("long.md"), format!("# Long\n\n{long}")).unwrap();
+    std::fs::write(docs.join("short.txt"), "Short.\n").unwrap();
+    std::fs::write(docs.join("table.csv"), "a,b\n1,2\n").unwrap();
+    let mut png =
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x01\x08\0\0\0\0\x3a\x7e\x9b\x55".to_vec();
+    png.extend((0..9000_u32).map(|n| (n * n % 249) as u8));
+    std::fs::write(docs.join("picture.png"), &png).unwrap();
+    let pushed = wire
+        .run(&["push", "docs", "--prefix", "peer://docs/"])
+        .await;
+    assert_eq!(pushed.code, Some(0), "{pushed:?}");
+
+    let client = DpeClient::new(&wire.served.url).unwrap();
+    let listed = client.list_page("", None, None).await.unwrap();
+    let uris: Vec<_> = listed
+        .documents
+        .iter()
+        .map(|entry| &*entry.file_uri)
+        .collect();
+    let expected = ["long.md", "picture.png", "short.txt", "table.csv"];
+    assert_eq!(uris, expected.map(|name| format!("peer://docs/{name}")));
+    for entry in &listed.documents {
+        // The peer recomputes every hash from the skeleton.
+        let skeleton = client.get_skeleton(&entry.file_uri).await.unwrap().unwrap();
+        assert_eq!(skeleton.doc_hash, entry.doc_hash);
+    }
+    // The same picture, put together and delivered by the peer, is there already.
+    let image = json!({"category": "Image", "blob": reference(&png), "mime_type": "image/png",
+                       "metadata": {"width": 2, "height": 1}});
+    let picture = parse(&json!({"file_type": "png", "pages": [{"elements": [image]}]}));
+    let uri = "peer://docs/picture.png";
+    let delivered = client
+        .deliver(uri, &picture, Precondition::IfAbsent, None, None)
+        .await
+        .unwrap();
+    assert_eq!(delivered.status.as_str(), "unchanged");
 }
