@@ -1,5 +1,6 @@
 //! Both ends of the wire over real sockets, with peers and faults in between.
 
+mod everywhere;
 mod faults;
 mod peers;
 mod proxy;

@@ -15,6 +15,7 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -22,6 +23,8 @@ use tokio::task::JoinHandle;
 pub(super) enum Fault {
     /// The connection ends before the server saw anything.
     ResetBefore,
+    /// The connection to the server ends in the middle of the request, and the client's with it.
+    CutRequest,
     /// The server does what it is asked, and its answer is lost.
     SwallowReply,
     /// The server does what it is asked, and its answer breaks off in the middle of the body.
@@ -190,6 +193,7 @@ async fn handle(
     match fault {
         None => forward(&seen, server).await,
         Some(Fault::ResetBefore) => Err(Gone),
+        Some(Fault::CutRequest) => cut_request(&seen, server).await,
         Some(Fault::SwallowReply) => {
             forward(&seen, server).await?;
             Err(Gone)
@@ -229,6 +233,21 @@ async fn forward(seen: &Seen, server: &str) -> Result<Answer, Gone> {
     let body = body.collect().await.map_err(|_| Gone)?.to_bytes();
     driver.abort();
     Ok(Response::from_parts(head, whole(body)))
+}
+
+/// Lets the server have the head and half of the body.
+async fn cut_request(seen: &Seen, server: &str) -> Result<Answer, Gone> {
+    let mut request = format!("{} {} HTTP/1.1\r\n", seen.method, seen.target).into_bytes();
+    for (name, value) in &seen.headers {
+        request.extend_from_slice(format!("{name}: ").as_bytes());
+        request.extend_from_slice(value.as_bytes());
+        request.extend_from_slice(b"\r\n");
+    }
+    request.extend_from_slice(b"\r\n");
+    request.extend_from_slice(&seen.body[..seen.body.len() / 2]);
+    let mut stream = TcpStream::connect(server).await.map_err(|_| Gone)?;
+    stream.write_all(&request).await.map_err(|_| Gone)?;
+    Err(Gone)
 }
 
 /// Keeps the length that was promised, and half of the bytes.
