@@ -2,10 +2,12 @@
 //!
 //! `cargo bench --bench wire [-- MEGABYTES]`
 //!
-//! 1. A large blob through `dpe commit`, against the same chunks put by a bare client that does
+//! 1. Small documents committed, asked for and listed by 1 and by 16 clients, each with connections
+//!    of its own.
+//! 2. A large blob through `dpe commit`, against the same chunks put by a bare client that does
 //!    nothing but send them, to the same kind of server. Goals: 0.9 times the bare client's speed,
 //!    peak memory of `dpe` below 96 MB and of the server below 128 MB.
-//! 2. One page inserted into a document of 5,000 pages. Goal: at most 1.1 times the bytes of the
+//! 3. One page inserted into a document of 5,000 pages. Goal: at most 1.1 times the bytes of the
 //!    document object, the new page and its elements.
 
 #![allow(
@@ -26,6 +28,14 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use dpe::config::{Network, RemoteLocation};
+use dpe::json::Text;
+use dpe::model::{Contract, FileUri, Tree, TreeBuilder};
+use dpe::protocol::delivery::{Precondition, Status};
+use dpe::runner::Client;
+use dpe::sync::blobs::Blobs;
+use dpe::sync::ports::Remote;
+use dpe::transport::Http;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -37,6 +47,7 @@ fn main() {
     let mut numbers = std::env::args().filter_map(|argument| argument.parse().ok());
     let megabytes: u64 = numbers.next().unwrap_or(512);
     let place = tempfile::tempdir().unwrap();
+    small_documents(place.path());
     large_blob(place.path(), megabytes * MIB);
     inserted_page(place.path());
 }
@@ -121,6 +132,90 @@ fn run(arguments: &[&str]) -> (Duration, u64) {
     (elapsed, peak)
 }
 
+/// The client of the program, connected as `dpe` connects.
+async fn connect(url: &str) -> Client<Http> {
+    let RemoteLocation::Url(url) = RemoteLocation::parse(url).unwrap() else {
+        panic!("{url} is the URL of a remote");
+    };
+    let transport = Http::new(&url, &Network::default(), |_| None).unwrap();
+    Client::connect(transport, Contract::DEFAULT).await.unwrap()
+}
+
+fn small_document(number: usize) -> (FileUri, Tree) {
+    let text = format!(
+        r#"[{{"elements":[{{"category":"NarrativeText","text":"document {number}: some sentence of ordinary length"}}]}}]"#
+    );
+    let (pages, head) = (
+        Text::parse(text.as_bytes()).unwrap(),
+        Text::parse(br#"{"file_type":"md"}"#).unwrap(),
+    );
+    let mut builder = TreeBuilder::new(Contract::DEFAULT);
+    builder.add_pages(pages.root(), |_| Ok(None)).unwrap();
+    let uri = FileUri::parse(&format!("bench://small/{number:06}.md")).unwrap();
+    (uri, builder.finish(head.root()).unwrap())
+}
+
+/// Commits documents `from` to `to`, one after the other.
+async fn commit_all(client: Client<Http>, from: usize, to: usize) {
+    let no_blobs = Blobs::default();
+    for number in from..to {
+        let (uri, tree) = small_document(number);
+        let committed = client.deliver(&uri, Precondition::IfAbsent, &tree, &no_blobs);
+        assert_eq!(committed.await.unwrap().status, Status::Created);
+    }
+}
+
+fn small_documents(place: &Path) {
+    let store = tempfile::tempdir_in(place).unwrap();
+    let server = Server::start(store.path());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    println!("small documents over HTTP");
+    let (alone, together) = (1000, 16_000);
+    let say = |what: &str, count: usize, begun: Instant| {
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("  {what:<21} {:8.0} per second", count as f64 / seconds);
+    };
+    runtime.block_on(async {
+        let begun = Instant::now();
+        commit_all(connect(&server.url).await, 0, alone).await;
+        say("commits, 1 client", alone, begun);
+        let begun = Instant::now();
+        let each = together / 16;
+        let clients: Vec<_> = (0..16)
+            .map(|client| {
+                let (url, from) = (server.url.clone(), alone + client * each);
+                tokio::spawn(
+                    async move { commit_all(connect(&url).await, from, from + each).await },
+                )
+            })
+            .collect();
+        for client in clients {
+            client.await.unwrap();
+        }
+        say("commits, 16 clients", together, begun);
+        let client = connect(&server.url).await;
+        let uris: Vec<_> = (0..alone + together).map(|n| small_document(n).0).collect();
+        let begun = Instant::now();
+        for batch in uris.chunks(500) {
+            let heads = client.heads(batch).await.unwrap();
+            assert!(heads.iter().all(Option::is_some));
+        }
+        say("heads, 500 at once", uris.len(), begun);
+        let begun = Instant::now();
+        let (mut listed, mut cursor) = (0, None);
+        loop {
+            let page = client.list("", cursor.as_deref()).await.unwrap();
+            listed += page.documents.len();
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, uris.len());
+        say("listed", listed, begun);
+    });
+}
+
 /// Writes `length` bytes that repeat nowhere and returns their digest in hexadecimal.
 fn write_blob(path: &Path, length: u64) -> String {
     let mut file = BufWriter::new(File::create(path).unwrap());
@@ -156,11 +251,11 @@ fn large_blob(place: &Path, length: u64) {
     // nothing speeds up.
     let (mut bare, mut ours) = (Duration::MAX, Duration::MAX);
     let (mut memory, mut server_memory) = (0, 0);
-    for _ in 0..3 {
+    for _ in 0..5 {
         let store = tempfile::tempdir_in(place).unwrap();
         let server = Server::start(store.path());
         bare = bare.min(put_bare(server.address(), &reference, &blob));
-        drop(server);
+        drop((server, store));
         let store = tempfile::tempdir_in(place).unwrap();
         let server = Server::start(store.path());
         let (elapsed, peak) = run(&[
@@ -292,12 +387,12 @@ fn book(place: &Path, inserted: bool) -> PathBuf {
 /// Bytes of the document object, the page that was added, and its elements, as they would travel.
 fn least_bytes(document: &Path) -> usize {
     let text = fs::read(document).unwrap();
-    let text = dpe::json::Text::parse(&text).unwrap();
-    let mut builder = dpe::model::TreeBuilder::new(dpe::model::Contract::Dpe1);
+    let text = Text::parse(&text).unwrap();
+    let mut builder = TreeBuilder::new(Contract::DEFAULT);
     builder
         .add_pages(text.root().member("pages").unwrap(), |_| Ok(None))
         .unwrap();
-    let head = dpe::json::Text::parse(br#"{"file_type":"pdf","title":"A long book"}"#).unwrap();
+    let head = Text::parse(br#"{"file_type":"pdf","title":"A long book"}"#).unwrap();
     let tree = builder.finish(head.root()).unwrap();
     let page = &tree.pages[2500];
     let elements = tree
