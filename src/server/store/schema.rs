@@ -7,8 +7,9 @@
 //! (http-binding §8.1). The bytes of blobs are kept once for all that refer to them, which nobody
 //! can tell from outside (core §8).
 //!
-//! Every object of a document has a column per known contract. `dpe1` is always filled, and child lists in
-//! stored texts are spelled in `dpe1`; other columns are filled while the server declares them.
+//! Every object of a document has a column per known contract. `dpe1` is always filled, and child
+//! lists in stored texts are spelled in `dpe1`; other columns are filled while the server declares
+//! them.
 
 use std::fs::File;
 use std::io::Read;
@@ -70,10 +71,10 @@ INSERT INTO setting VALUES ('cursor_key', randomblob(16));
 
 /// What version 2 adds to version 1.
 ///
-/// Ids of sessions are never used again. `expires` is in seconds since 1970. `in_chunks` says how a page came, `length` how many bytes of
-/// it did. A partial upload is a file beside the database of which `received` bytes count. A blob
-/// without `bytes` is a file. What loses a reference to a blob makes it loose; a loose blob is
-/// removed if nothing else refers to it.
+/// Ids of sessions are never used again. `expires` is in seconds since 1970. `in_chunks` says how a
+/// page came, `length` how many bytes of it did. A partial upload is a file beside the database of
+/// which `received` bytes count. A blob without `bytes` is a file. What loses a reference to a blob
+/// makes it loose; a loose blob is removed if nothing else refers to it.
 const STAGING: &str = "
 CREATE TABLE session (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
