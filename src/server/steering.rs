@@ -2,19 +2,11 @@
 //! run, never by a caller.
 
 use crate::server::Service;
-use crate::server::answer::{Answer, Refusal};
+use crate::server::answer::Refusal;
 use crate::server::clock;
-use crate::server::store::Commit;
 use crate::server::write;
 
 impl Service {
-    /// Commits as the server itself: without authorisation and without a staging session. The
-    /// objects are judged with [`write::Unjudged`] before; a condition that does not hold is a
-    /// conflict, 409.
-    pub(super) async fn commit_as_itself(&self, commit: Commit) -> Result<Answer, Refusal> {
-        write::commit_as_itself(self, commit).await
-    }
-
     /// Ends a staging session at once; false if there is none that is usable.
     pub(super) async fn expire_session(&self, session: &str) -> Result<bool, Refusal> {
         let now = self.inner.clock.now().seconds();

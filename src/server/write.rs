@@ -56,8 +56,9 @@ pub(super) async fn commit(
     Ok(committed(reply))
 }
 
-/// Commits as the server itself: whoever may do that needs no further right, and a condition that
-/// does not hold is a conflict (409), since there is no conditional request that failed.
+/// Commits as the server itself, what [`Unjudged`] has judged: whoever may do that needs no further
+/// right, and a condition that does not hold is a conflict (409), since there is no conditional
+/// request that failed.
 pub(super) async fn commit_as_itself(service: &Service, commit: Commit) -> Result<Answer, Refusal> {
     let reply = service
         .inner

@@ -14,7 +14,7 @@ use crate::server::answer::{Answer, Refusal};
 use crate::server::message;
 use crate::server::service::{self, Service};
 use crate::server::store::{Commit, Condition};
-use crate::server::write::{Unjudged, invalid_envelope, precondition_required};
+use crate::server::write::{self, Unjudged, invalid_envelope, precondition_required};
 
 /// Members of the body.
 const NAMES: [&str; 8] = [
@@ -32,7 +32,7 @@ const NAMES: [&str; 8] = [
 pub(super) async fn answer(service: &Service, body: Bytes) -> Result<Answer, Refusal> {
     let declared = service.inner.store.contracts();
     let commit = service::off_thread(body.len(), move || judge(&body, declared)).await?;
-    service.commit_as_itself(commit).await
+    write::commit_as_itself(service, commit).await
 }
 
 /// Steps 1.1 to 1.5 and 3 of http-binding §10.2.
