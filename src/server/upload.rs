@@ -47,10 +47,6 @@ pub(super) async fn upload(
         (Kind::Pages, false) => uninterrupted(put.page(body)).await,
         (Kind::Objects, false) => uninterrupted(put.element(body)).await,
         (Kind::Blobs, false) => uninterrupted(put.blob(body)).await,
-        (Kind::Objects, true) => {
-            put.contract()?;
-            Err(Refusal::invalid("an element is not uploaded in chunks"))
-        }
         (kind, true) => uninterrupted(chunk::put(put, kind, body)).await,
     }
 }
@@ -73,16 +69,17 @@ pub(super) async fn resume_query(
     Ok(answer)
 }
 
-/// Reads the name of an object that may come in chunks.
+/// Reads the name of an object that is to come in chunks; elements do not.
 pub(super) fn chunked_object(
     kind: Kind,
     name: &str,
     contract: Contract,
 ) -> Result<Staged, Refusal> {
     match kind {
-        Kind::Pages | Kind::Objects => Hash::parse(name, Contracts::only(contract))
+        Kind::Pages => Hash::parse(name, Contracts::only(contract))
             .map(Staged::Page)
             .map_err(|_| Refusal::invalid("the path names no hash of the declared contract")),
+        Kind::Objects => Err(Refusal::invalid("an element is not uploaded in chunks")),
         Kind::Blobs => blob_ref(name).map(Staged::Blob),
     }
 }
