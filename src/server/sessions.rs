@@ -1,6 +1,6 @@
 //! When sessions end, and when what they leave behind is removed: everything that reads the clock.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use crate::server::Service;
@@ -39,13 +39,57 @@ impl Service {
 
     /// Sweeps in the background, unless that was done within [`SWEEP_EVERY`].
     pub(super) fn sweep_sometimes(&self) {
-        let every = i64::try_from(SWEEP_EVERY.as_secs()).unwrap_or(i64::MAX);
         let now = self.inner.clock.now().seconds();
-        let swept = self.inner.swept.load(Ordering::Relaxed);
-        if now.saturating_sub(swept) >= every {
-            self.inner.swept.store(now, Ordering::Relaxed);
+        if is_due(&self.inner.swept, now) {
             let service = self.clone();
             tokio::spawn(async move { service.sweep().await });
         }
+    }
+}
+
+/// Whether a sweep is to begin at `now`; of those who ask side by side, one is told so.
+fn is_due(swept: &AtomicI64, now: i64) -> bool {
+    let every = i64::try_from(SWEEP_EVERY.as_secs()).unwrap_or(i64::MAX);
+    let last = swept.load(Ordering::Relaxed);
+    now.saturating_sub(last) >= every
+        && swept
+            .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::is_due;
+
+    #[test]
+    fn requests_side_by_side_start_one_sweep() {
+        const ROUNDS: i64 = 2000;
+        let (swept, begun) = (AtomicI64::new(0), AtomicUsize::new(0));
+        let together = Barrier::new(4);
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for round in 1..=ROUNDS {
+                        together.wait();
+                        if is_due(&swept, round * 600) {
+                            begun.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(begun.into_inner() as i64, ROUNDS);
+    }
+
+    #[test]
+    fn sweep_is_due_ten_minutes_after_the_last() {
+        let swept = AtomicI64::new(1000);
+        assert!(!is_due(&swept, 1599));
+        assert!(is_due(&swept, 1600));
+        assert!(!is_due(&swept, 1601));
     }
 }
