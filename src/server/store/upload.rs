@@ -126,8 +126,14 @@ impl Upload {
             None => Ok(()),
         };
         self.shared.writer()?.write_briefly(work).await?;
-        self.shared.files.remove_partial(&self.name);
+        self.remove_partial().await;
         Ok(())
+    }
+
+    /// Removes the file, which may be a large one.
+    async fn remove_partial(&self) {
+        let (shared, name) = (Arc::clone(&self.shared), self.name.clone());
+        blocking(move || shared.files.remove_partial(&name)).await;
     }
 
     /// Returns the reference of the bytes received in chunks.
@@ -237,7 +243,7 @@ impl Upload {
         };
         *self.progress = None;
         if had_partial {
-            self.shared.files.remove_partial(&self.name);
+            self.remove_partial().await;
         }
         Ok(Some(receipt))
     }
@@ -273,5 +279,56 @@ impl Drop for Pin {
         self.shared
             .files
             .release(self.blob, is_referred_to, self.back.as_deref());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use tempfile::TempDir;
+    use tokio::runtime::Builder;
+    use tokio::task;
+    use tokio::time::timeout;
+
+    use crate::model::BlobRef;
+    use crate::protocol::Staged;
+    use crate::server::store::{Claim, OpenMode, Store};
+
+    #[test]
+    fn file_of_a_discarded_upload_is_removed_where_that_holds_up_nobody() {
+        let dir = TempDir::new().unwrap();
+        let files = || {
+            std::fs::read_dir(dir.path().join("partial"))
+                .unwrap()
+                .count()
+        };
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().max_blocking_threads(1).build();
+        runtime.unwrap().block_on(async {
+            let store = Store::open(dir.path(), OpenMode::Create).unwrap();
+            let claim = Claim {
+                session: "st-none".to_owned(),
+                caller: Vec::new(),
+                now: 0,
+                until: 1,
+            };
+            let object = Staged::Blob(BlobRef::of(b"half"));
+            let mut upload = store.upload(claim, object).await;
+            assert!(upload.append(0, b"ha".as_slice().into()).await.unwrap());
+            assert_eq!(files(), 1);
+            let (end, ended) = mpsc::channel::<()>();
+            let busy = task::spawn_blocking(move || ended.recv());
+            let discard = upload.discard();
+            tokio::pin!(discard);
+            let short = Duration::from_millis(300);
+            assert!(timeout(short, &mut discard).await.is_err());
+            assert_eq!(files(), 1, "the only thread for such work is taken");
+            drop(end);
+            assert!(busy.await.unwrap().is_err());
+            discard.await.unwrap();
+            assert_eq!(files(), 0);
+        });
     }
 }
