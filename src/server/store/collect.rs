@@ -203,7 +203,7 @@ fn settle_partials(connection: &Connection, files: &Files) -> rusqlite::Result<(
 fn sweep_partials(shared: &Shared) {
     // A directory that cannot be read now is swept another time.
     let names = shared.files.partials().unwrap_or_default();
-    shared.uploads.sweep(names, |name| {
+    shared.uploads.sweep(&names, |name| {
         let counted = shared
             .readers
             .read(|connection| is_counted(connection, name));
