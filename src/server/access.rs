@@ -88,6 +88,11 @@ impl Access {
         self.must_authenticate = true;
     }
 
+    /// Lets only callers with a grant write from now on, even while there is none.
+    pub fn require_grant_to_write(&mut self) {
+        self.writers.get_or_insert_default();
+    }
+
     /// Lets one caller write, and read, documents whose normalised URI begins with one of
     /// `prefixes`; `*` is every document. Callers without a grant cannot write any more.
     ///
@@ -119,7 +124,7 @@ impl Access {
     ) -> Result<(), GrantError> {
         let grant = checked(authorization, prefixes)?;
         self.readers.get_or_insert_default().push(grant);
-        self.writers.get_or_insert_default();
+        self.require_grant_to_write();
         Ok(())
     }
 

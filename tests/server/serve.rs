@@ -210,6 +210,37 @@ fn grants_of_the_auth_file_and_of_the_flags_add_up() {
 }
 
 #[test]
+fn auth_file_that_grants_nobody_lets_nobody_write() {
+    let dir = TempDir::new().unwrap();
+    let auth = dir.path().join("auth.toml");
+    let only_force = "[[caller]]\ncredential = { env = \"FORCER\" }\nforce = true\n";
+    let document = json!({"document": content::empty()}).to_string();
+    for text in ["", "require_auth = false\n", only_force] {
+        fs::write(&auth, text).unwrap();
+        let mut granted = command(&dir.path().join("store"), &[]);
+        granted.arg("--auth-file").arg(&auth);
+        granted.env("FORCER", "Bearer forcer");
+        let server = Server::of(granted);
+        let create = "if-none-match: *\r\n";
+        for headers in [
+            create.to_owned(),
+            format!("authorization: Bearer a\r\n{create}"),
+        ] {
+            let target = "/documents?uri=x:a";
+            let reply = exchange(&server, "PUT", target, &headers, &document);
+            assert_eq!(status(&reply), "403", "{text:?} {headers:?}");
+        }
+        let body = json!({"document": content::empty(), "force": true}).to_string();
+        let headers = "authorization: Bearer forcer\r\n";
+        let reply = exchange(&server, "PUT", "/documents?uri=x:a", headers, &body);
+        assert_eq!(status(&reply), "403", "{text:?}");
+        // Reading needs a grant only where somebody has one.
+        let reply = exchange(&server, "GET", "/documents?uri=x:a", "", "");
+        assert_eq!(status(&reply), "404", "{text:?}");
+    }
+}
+
+#[test]
 fn auth_file_that_cannot_be_followed_ends_with_its_line_and_without_secrets() {
     let dir = TempDir::new().unwrap();
     let store = dir.path().join("store");

@@ -72,8 +72,9 @@ pub enum GrantsError {
     },
 }
 
-/// Adds what the auth file at `path` grants to `access`. Variables of the environment are asked
-/// with `variable`.
+/// Adds what the auth file at `path` grants to `access`. From then on only those write who are
+/// named there or were granted it before: a file that names nobody, as one whose last caller was
+/// taken out, must not open the remote. Variables of the environment are asked with `variable`.
 ///
 /// # Errors
 ///
@@ -88,6 +89,7 @@ pub fn add_from_file(
         source,
     })?;
     let file = AuthFile::parse(&text, path)?;
+    access.require_grant_to_write();
     if file.require_auth {
         access.require_authentication();
     }
