@@ -2,6 +2,8 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -21,6 +23,13 @@ const REGISTRY: Schema = Schema {
         ) STRICT;
     ",
 };
+
+/// How long the lock of an instance is tried again: a child of a process that was killed holds what
+/// that held until it is another program.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Time between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What the registry keeps of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +102,7 @@ impl StateDirectory {
     ///
     /// # Errors
     ///
-    /// [`StateError::Busy`] if another process holds the lock, and whatever keeps the state from
+    /// [`StateError::Busy`] if another process holds the lock for half a second, and whatever keeps the state from
     /// being read.
     pub fn open(&self, id: &str) -> Result<Instance, StateError> {
         let directory = self.instance_path(id);
@@ -210,17 +219,26 @@ fn lock(path: &Path) -> Result<File, StateError> {
         .write(true)
         .open(path)
         .map_err(|error| StateError::io(path, error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StateError::Busy {
-            lock: path.to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(StateError::io(path, error)),
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                return Err(StateError::Busy {
+                    lock: path.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(StateError::io(path, error)),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Duration;
+
     use super::{Registration, StateDirectory};
     use crate::state::StateError;
 
@@ -298,6 +316,19 @@ mod tests {
         directory.open("b").unwrap();
         drop(held);
         directory.open("a").unwrap();
+    }
+
+    #[test]
+    fn an_instance_that_is_held_for_a_moment_is_opened_after_it() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        let held = directory.open("a").unwrap();
+        let holder = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(held);
+        });
+        directory.open("a").unwrap();
+        holder.join().unwrap();
     }
 
     #[test]

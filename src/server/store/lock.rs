@@ -7,6 +7,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::server::store::StoreError;
 
@@ -15,6 +17,13 @@ pub(super) const FILE: &str = "lock";
 
 /// Most bytes of a lock file that are read.
 const CONTENT_MAX: u64 = 4096;
+
+/// How long a lock is tried again: who asks who holds it holds it, too, for an instant, and so does
+/// a child of a process that was killed until it is another program.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Time between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A held lock; dropping it, or the end of the process however it comes, frees the store.
 #[derive(Debug)]
@@ -27,11 +36,11 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the store at `dir` for writing, without waiting.
+    /// Takes the store at `dir` for writing; waits for no more than [`PATIENCE`].
     pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
         let mut file = open_or_create(&path).map_err(io("open the lock file", &path))?;
-        locked(dir, &file, file.try_lock())?;
+        locked(dir, &file, File::try_lock)?;
         let was_abandoned = file.metadata().is_ok_and(|found| found.len() > 0);
         let pid = std::process::id();
         file.set_len(0)
@@ -45,8 +54,8 @@ impl Lock {
         })
     }
 
-    /// Keeps writers off the store at `dir`, without waiting and without writing to an existing
-    /// lock file.
+    /// Keeps writers off the store at `dir` without writing to an existing lock file; waits for no
+    /// more than [`PATIENCE`].
     pub(super) fn share(dir: &Path) -> Result<Self, StoreError> {
         let path = dir.join(FILE);
         let file = match File::open(&path) {
@@ -54,7 +63,7 @@ impl Lock {
             opened => opened,
         };
         let file = file.map_err(io("open the lock file", &path))?;
-        locked(dir, &file, file.try_lock_shared())?;
+        locked(dir, &file, File::try_lock_shared)?;
         Ok(Self {
             file,
             signed: false,
@@ -104,18 +113,29 @@ fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreE
     }
 }
 
-fn locked(dir: &Path, file: &File, attempt: Result<(), TryLockError>) -> Result<(), StoreError> {
-    attempt.map_err(|error| match error {
-        TryLockError::WouldBlock => {
-            let holder = Holder::of(file);
-            StoreError::InUse {
+fn locked(
+    dir: &Path,
+    file: &File,
+    attempt: impl Fn(&File) -> Result<(), TryLockError>,
+) -> Result<(), StoreError> {
+    let begun = Instant::now();
+    loop {
+        match attempt(file) {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(source)) => return Err(io("lock", &dir.join(FILE))(source)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        let holder = Holder::of(file);
+        // Who serves the store goes on doing so.
+        if holder.served_at.is_some() || begun.elapsed() >= PATIENCE {
+            return Err(StoreError::InUse {
                 dir: dir.to_owned(),
                 pid: holder.pid,
                 served_at: holder.served_at,
-            }
+            });
         }
-        TryLockError::Error(source) => io("lock", &dir.join(FILE))(source),
-    })
+        thread::sleep(PAUSE);
+    }
 }
 
 /// What is known of the process that holds a store.
@@ -147,5 +167,60 @@ impl Holder {
             },
             Err(_) => Self::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use tempfile::TempDir;
+
+    use super::{FILE, Lock};
+    use crate::server::store::StoreError;
+
+    /// Takes the lock by `take` while somebody else has it by `hold` for 100 ms.
+    fn taken_after(hold: fn(&File), take: fn(&TempDir) -> Result<Lock, StoreError>) {
+        let dir = TempDir::new().unwrap();
+        let other = File::create(dir.path().join(FILE)).unwrap();
+        hold(&other);
+        let begun = Instant::now();
+        let holder = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            drop(other);
+        });
+        take(&dir).expect("it is free before patience ends");
+        assert!(begun.elapsed() >= Duration::from_millis(100));
+        holder.join().unwrap();
+    }
+
+    #[test]
+    fn lock_that_is_held_for_a_moment_is_taken_after_it() {
+        let exclusive = |file: &File| file.try_lock().unwrap();
+        taken_after(exclusive, |dir| Lock::take(dir.path()));
+        taken_after(exclusive, |dir| Lock::share(dir.path()));
+        taken_after(
+            |file| file.try_lock_shared().unwrap(),
+            |dir| Lock::take(dir.path()),
+        );
+    }
+
+    #[test]
+    fn who_serves_a_store_is_told_at_once() {
+        let dir = TempDir::new().unwrap();
+        let held = Lock::take(dir.path()).unwrap();
+        held.announce("http://127.0.0.1:7373").unwrap();
+        let begun = Instant::now();
+        let refused = Lock::take(dir.path()).unwrap_err();
+        assert!(matches!(
+            refused,
+            StoreError::InUse {
+                served_at: Some(_),
+                ..
+            }
+        ));
+        assert!(begun.elapsed() < Duration::from_millis(400));
     }
 }
