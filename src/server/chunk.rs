@@ -130,7 +130,7 @@ async fn finish(
 ) -> Result<Answer, Refusal> {
     let finished = match object {
         Staged::Blob(blob) => finish_blob(&mut upload, blob, total).await,
-        Staged::Page(page) => finish_page(service, &mut upload, page).await,
+        Staged::Page(page) => finish_page(service, &mut upload, page, total).await,
         Staged::Element(_) => unreachable!("elements do not come in chunks"),
     };
     let receipt = match finished {
@@ -167,7 +167,10 @@ async fn finish_page(
     service: &Service,
     upload: &mut Upload,
     page: Hash,
+    total: u64,
 ) -> Result<Receipt, Failed> {
+    // Until the page is stored, since its text is in memory until then.
+    let _room = service.inner.verification.begin(total).await;
     let bytes = upload.bytes().await;
     let bytes = bytes.map_err(|error| Failed::Storing(write::not_written(error)))?;
     let declared = service.inner.store.contracts();
@@ -190,4 +193,71 @@ fn verify_page(bytes: &[u8], hash: Hash, declared: model::Contracts) -> Result<N
         length: bytes.len() as u64,
         in_chunks: true,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use http::{HeaderMap, HeaderValue, StatusCode, header};
+    use tempfile::TempDir;
+    use tokio::time::timeout;
+
+    use super::put;
+    use crate::model::FileUri;
+    use crate::protocol::headers;
+    use crate::protocol::wire::capabilities::Limits;
+    use crate::server::route::Kind;
+    use crate::server::service::{Options, Service};
+    use crate::server::store::{Claim, Negotiation, OpenMode, Store};
+    use crate::server::upload::Put;
+
+    /// E1, E2 and P0 of hash contract §16.
+    const E1: &str = "dpe1:f6c07f23ea1e95bd57002b5a8e94c96864a152a5d0706a684275ed8b4cd39ba4";
+    const E2: &str = "dpe1:49301115a7a9a8905ff5b0e3e3995f7932c20ac633158b52ead81bf7151e06de";
+    const P0: &str = "dpe1:c3d1321cfbba81fd099bdb1c2d3db1a71184d47b8368d62758a7f11998a11e93";
+
+    #[tokio::test]
+    async fn page_in_chunks_is_verified_when_there_is_room() {
+        let dir = TempDir::new().unwrap();
+        let store = Store::open(dir.path(), OpenMode::Create).unwrap();
+        let negotiation = Negotiation {
+            uri: FileUri::parse("x:a").unwrap(),
+            caller: Vec::new(),
+            until: i64::MAX,
+            pages: Vec::new(),
+        };
+        let session = store.negotiate(negotiation).await.unwrap().session;
+        let service = Service::new(store, Limits::default(), Options::default());
+        let all = service.inner.verification.begin(u64::MAX).await;
+        let body = format!(r#"{{"title":"One","elements":["{E1}","{E2}"]}}"#);
+        let range = format!("bytes 0-{}/{}", body.len() - 1, body.len());
+        let put = put(
+            Put {
+                service: service.clone(),
+                headers: HeaderMap::from_iter([
+                    (headers::DPE_HASH_CONTRACT, HeaderValue::from_static("dpe1")),
+                    (header::CONTENT_RANGE, HeaderValue::try_from(range).unwrap()),
+                ]),
+                claim: Claim {
+                    session,
+                    caller: Vec::new(),
+                    now: 0,
+                    until: i64::MAX,
+                },
+                name: P0.to_owned(),
+            },
+            Kind::Pages,
+            Bytes::from(body),
+        );
+        tokio::pin!(put);
+        let short = Duration::from_millis(300);
+        assert!(timeout(short, &mut put).await.is_err(), "no room");
+        drop(all);
+        let Ok(answer) = put.await else {
+            panic!("refused")
+        };
+        assert_eq!(answer.status(), StatusCode::CREATED);
+    }
 }

@@ -26,6 +26,7 @@ mod skeleton_body;
 mod steering;
 pub mod store;
 mod upload;
+mod verification;
 mod write;
 
 pub use access::{Access, GrantError};

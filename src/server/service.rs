@@ -23,6 +23,7 @@ use crate::server::hooks::Hooks;
 use crate::server::query_form::QueryForm;
 use crate::server::route::{Prefix, Route};
 use crate::server::store::{self, Store};
+use crate::server::verification::Verification;
 use crate::server::{body, negotiate, read, upload, write};
 
 /// Work on bodies up to this many bytes is done where it arises; more would hold up other requests.
@@ -81,6 +82,8 @@ pub(super) struct Inner {
     pub(super) base: String,
     prefix: Prefix,
     readers: Arc<Semaphore>,
+    /// Of pages that came in chunks, which may be larger than any body.
+    pub(super) verification: Verification,
     on_incident: OnIncident,
 }
 
@@ -106,6 +109,7 @@ impl Service {
                 prefix: Prefix::new(&options.prefix),
                 base: options.prefix,
                 readers: Arc::new(Semaphore::new(READERS)),
+                verification: Verification::new(),
                 on_incident: options.on_incident,
             }),
         }
