@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::protocol::decimal;
+
 /// Which bytes of an object a chunk carries: at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentRange {
@@ -22,9 +24,9 @@ impl ContentRange {
         let (range, total) = text.split_once('/')?;
         let (first, last) = range.split_once('-')?;
         let range = Self {
-            first: number(first)?,
-            last: number(last)?,
-            total: number(total)?,
+            first: decimal::parse(first)?,
+            last: decimal::parse(last)?,
+            total: decimal::parse(total)?,
         };
         (range.first <= range.last && range.last < range.total).then_some(range)
     }
@@ -44,13 +46,6 @@ impl fmt::Display for ContentRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "bytes {}-{}/{}", self.first, self.last, self.total)
     }
-}
-
-/// Reads ASCII digits up to 2^63 - 1.
-fn number(digits: &str) -> Option<u64> {
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let value: i64 = digits.parse().ok().filter(|_| is_number)?;
-    u64::try_from(value).ok()
 }
 
 #[cfg(test)]

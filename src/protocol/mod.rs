@@ -13,6 +13,7 @@
 
 pub mod condition;
 pub mod content_range;
+mod decimal;
 pub mod delivery;
 pub mod error_code;
 pub mod exchange;

@@ -11,7 +11,7 @@ use miette::Diagnostic;
 use crate::json::{Text, Value};
 use crate::model::{Contract, Contracts, Hash};
 use crate::protocol::problem::{self, Reported};
-use crate::protocol::{ErrorCode, Response, RetryAfter, headers};
+use crate::protocol::{ErrorCode, Response, RetryAfter, decimal, headers};
 
 /// A reply that is not what the operation promises.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
@@ -191,9 +191,7 @@ pub(super) fn hashes(
 /// Returns `DPE-Upload-Offset`, if it consists of ASCII digits and fits the machine range
 /// (http-binding §17).
 pub(super) fn upload_offset(response: &Response) -> Option<u64> {
-    let text = response.header(&headers::DPE_UPLOAD_OFFSET)?;
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| is_number)
+    decimal::parse(&response.header(&headers::DPE_UPLOAD_OFFSET)?)
 }
 
 /// Returns `DPE-Doc-Hash`, if present.
