@@ -257,6 +257,30 @@ fn element_with_a_blob_is_asked_about_where_the_commit_is_dear() {
 }
 
 #[test]
+fn blob_that_many_elements_share_is_asked_about_once() {
+    let remote = Remote::new(Limits::default());
+    let icon = vec![0; 20];
+    let mut all = pages((0..2000).map(|page| format!("page {page}")));
+    all.push(vec![image(&icon)]);
+    let base = remote.hold(&tree(&all), &[&icon]);
+    let captioned = |each| {
+        let mut image = image(&icon);
+        image["text"] = json!(format!("caption {each}"));
+        image
+    };
+    all.push((0..50).map(captioned).collect());
+    let (end, sent) = remote.deliver(base, &tree(&all), &[&icon]);
+    assert_eq!(end.unwrap().delta.added, 50);
+    let requests = [
+        "POST negotiate",
+        "PUT staging/pages",
+        "PUT staging/objects",
+        "PUT documents",
+    ];
+    assert_eq!(lines(&sent), requests);
+}
+
+#[test]
 fn what_does_not_fit_inline_is_staged_the_largest_first() {
     let remote = Remote::new(Limits {
         max_payload_bytes: 20_000,

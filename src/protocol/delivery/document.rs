@@ -479,9 +479,10 @@ impl Delivery<'_> {
         if self.path != Path::Difference || self.session.is_none() {
             return Vec::new();
         }
+        let told = self.blobs_told_about();
         let is_unsure = |blob| {
             let is_at_hand = self.job.blobs.contains_key(&blob);
-            is_at_hand && !self.scheduled.contains(&Staged::Blob(blob))
+            is_at_hand && !told.contains(&blob) && !self.scheduled.contains(&Staged::Blob(blob))
         };
         let unsure = self.inline.of_blobs(self.job.tree, is_unsure);
         let commit = envelope + self.inline.length(self.job.tree);
@@ -490,6 +491,15 @@ impl Delivery<'_> {
         } else {
             Vec::new()
         }
+    }
+
+    /// Returns the blobs of the elements that were uploaded: the replies named those that are
+    /// missing, whichever other element refers to them.
+    fn blobs_told_about(&self) -> HashSet<BlobRef> {
+        let elements = self.job.tree.elements.iter();
+        let uploaded =
+            elements.filter(|element| self.scheduled.contains(&Staged::Element(element.hash)));
+        uploaded.filter_map(|element| element.blob).collect()
     }
 }
 
