@@ -207,6 +207,25 @@ fn many_missing_pages_are_attached_to_a_second_negotiate() {
 }
 
 #[test]
+fn pages_of_which_none_fits_beside_the_document_are_uploaded_without_another_negotiate() {
+    let remote = Remote::new(Limits {
+        max_payload_bytes: 3000,
+        ..Limits::default()
+    });
+    let base = remote.hold(&tree(&[vec![text("old")]]), &[]);
+    let page = |page| (0..25).map(|each| text(format!("{page} {each}"))).collect();
+    let all: Vec<Vec<Value>> = (0..20).map(page).collect();
+    let (end, sent) = remote.deliver(base, &tree(&all), &[]);
+    assert_eq!(end.unwrap().delta.added, 500);
+    let lines = lines(&sent);
+    let count = |line: &str| lines.iter().filter(|each| *each == line).count();
+    assert_eq!(
+        (count("POST negotiate"), count("PUT staging/pages")),
+        (1, 20)
+    );
+}
+
+#[test]
 fn blobs_of_a_new_document_are_sent_straight_and_once() {
     let remote = Remote::new(Limits::default());
     let (one, two) = (vec![0; 10], vec![0; 20]);

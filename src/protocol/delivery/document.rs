@@ -202,19 +202,26 @@ impl<'a> Delivery<'a> {
                     self.want_blob(*blob)?;
                 }
             }
-            Then::Compare if self.attaches(&pages) => {
-                let attached = self.smallest_pages(pages);
-                self.negotiate(attached, Then::CompareElements)?;
-            }
-            Then::Compare | Then::CompareElements => {
-                for place in pages {
-                    self.schedule(Staged::Page(tree.pages[place].hash));
+            Then::Compare => {
+                let attached = self.pages_to_attach(&pages);
+                if attached.is_empty() {
+                    self.take_up(&pages, elements);
+                } else {
+                    self.negotiate(attached, Then::CompareElements)?;
                 }
-                self.inline.elements.extend(elements);
             }
+            Then::CompareElements => self.take_up(&pages, elements),
             Then::Repair => {}
         }
         Ok(())
+    }
+
+    /// Uploads the missing pages; the missing elements are for the commit.
+    fn take_up(&mut self, pages: &[usize], elements: impl IntoIterator<Item = usize>) {
+        for place in pages {
+            self.schedule(Staged::Page(self.job.tree.pages[*place].hash));
+        }
+        self.inline.elements.extend(elements);
     }
 
     /// Starts over after the session ended, once; what it held is gone.
@@ -441,9 +448,14 @@ impl Delivery<'_> {
         })
     }
 
-    fn attaches(&self, missing: &[usize]) -> bool {
+    /// Returns which of the missing pages to attach to another negotiate: none if that costs more
+    /// than to upload each, or if none fits beside the document object.
+    fn pages_to_attach(&self, missing: &[usize]) -> Vec<usize> {
         let document = size::negotiate_envelope(&self.job);
-        path::attaches(document, missing.len(), self.terms.in_flight)
+        if !path::attaches(document, missing.len(), self.terms.in_flight) {
+            return Vec::new();
+        }
+        self.smallest_pages(missing.to_vec())
     }
 
     /// Returns the pages to attach where all is missing: none if the commit can carry everything.
