@@ -404,6 +404,29 @@ fn object_over_a_limit_is_named_before_anything_is_sent() {
 }
 
 #[test]
+fn first_of_several_blobs_over_the_limit_is_named_every_time() {
+    let limits = Limits {
+        blob_max_bytes: 50,
+        ..Limits::default()
+    };
+    let blobs: Vec<Vec<u8>> = (0..8).map(|each| vec![each; 51]).collect();
+    let blobs: Vec<&[u8]> = blobs.iter().map(|blob| &**blob).collect();
+    let tree = tree(&[blobs.iter().map(|blob| image(blob)).collect()]);
+    let first = tree.blobs[0];
+    // Every map of blobs has an order of its own.
+    for _ in 0..20 {
+        let uri = uri();
+        let job = job(&uri, Precondition::IfAbsent, &tree, &blobs);
+        let (end, _) = drive(Delivery::new(job, terms(limits)), |_| unreachable!());
+        let error = end.unwrap_err().error;
+        let OperationError::TooLarge { object, .. } = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(object, Oversize::Blob { blob: first });
+    }
+}
+
+#[test]
 fn body_of_exactly_the_limit_is_one_commit() {
     let tree = tree(&[vec![text("a"), text("b")], vec![text("c")]]);
     let remote = Remote::new(Limits::default());

@@ -118,10 +118,11 @@ pub(super) fn check(job: &Job<'_>, limits: &Limits) -> Result<(), OperationError
             return too_large(object, size, limits.max_payload_bytes);
         }
     }
-    for (blob, length) in &job.blobs {
-        if *length > limits.blob_max_bytes {
+    for blob in &tree.blobs {
+        let length = job.blobs.get(blob).copied().unwrap_or_default();
+        if length > limits.blob_max_bytes {
             let object = Oversize::Blob { blob: *blob };
-            return too_large(object, *length, limits.blob_max_bytes);
+            return too_large(object, length, limits.blob_max_bytes);
         }
     }
     Ok(())
