@@ -225,6 +225,26 @@ fn dropped_object_is_begun_again_once() {
 }
 
 #[test]
+fn object_begun_again_gets_its_recoveries_back_with_every_chunk() {
+    let (mut received, mut requests) = (0, 0);
+    let (end, sent) = drive(upload(), |request| {
+        requests += 1;
+        if requests == 3 {
+            received = 0;
+            return coded(400, "DPE_HASH_MISMATCH");
+        }
+        let fate = session(&mut received, request);
+        // From then on every chunk arrives, and the reply to none of them but the last.
+        let is_lost = requests > 3 && request.method == "PUT" && requests < 10;
+        if is_lost { lost() } else { fate }
+    });
+    assert!(end.is_ok(), "{end:?}");
+    let first = ["0-9", "10-19", "20-24"];
+    let second = ["0-9", "ask", "10-19", "ask", "20-24", "ask", "20-24"];
+    assert_eq!(story(&sent), [&first[..], &second].concat());
+}
+
+#[test]
 fn retryable_code_repeats_the_same_chunk_without_a_query() {
     let (mut received, mut requests) = (0, 0);
     let (end, sent) = drive(upload(), |request| {

@@ -183,6 +183,9 @@ impl<'a> Upload<'a> {
             }
             Verdict::StartOver if !self.begun_again => {
                 self.begun_again = true;
+                // What the first attempt got and spent says nothing of the second.
+                self.confirmed = 0;
+                self.resends = 0;
                 self.send_from(0);
             }
             verdict => self.stop(verdict, error),
