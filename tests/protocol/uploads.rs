@@ -81,8 +81,12 @@ fn story(sent: &[Request]) -> Vec<String> {
     sent.iter().map(one).collect()
 }
 
-fn unexpected(error: &OperationError) -> bool {
-    matches!(error, OperationError::Reply(ReplyError::Unexpected { .. }))
+/// The status of an unexpected response.
+fn unexpected(error: &OperationError) -> Option<u16> {
+    match error {
+        OperationError::Reply(ReplyError::Unexpected { status, .. }) => Some(*status),
+        _ => None,
+    }
 }
 
 #[test]
@@ -172,15 +176,15 @@ fn upload_that_another_one_began_asks_first() {
 }
 
 #[test]
-fn offsets_that_cannot_be_are_unexpected() {
-    for answer in [
-        reply(202, &[], ""),
-        reply(202, &[("dpe-upload-offset", "9")], ""),
-        reply(202, &[("dpe-upload-offset", "25")], ""),
-        out_of_order(26),
+fn offsets_that_cannot_be_are_unexpected_under_the_status_they_came_with() {
+    for (answer, status) in [
+        (reply(202, &[], ""), 202),
+        (reply(202, &[("dpe-upload-offset", "9")], ""), 202),
+        (reply(202, &[("dpe-upload-offset", "25")], ""), 202),
+        (out_of_order(26), 400),
     ] {
         let (end, sent) = drive(upload(), |_| answer.clone());
-        assert!(unexpected(&end.unwrap_err()), "{answer:?}");
+        assert_eq!(unexpected(&end.unwrap_err()), Some(status), "{answer:?}");
         assert_eq!(sent.len(), 1);
     }
     let (end, sent) = drive(upload(), |request| {
@@ -190,7 +194,7 @@ fn offsets_that_cannot_be_are_unexpected() {
             lost()
         }
     });
-    assert!(unexpected(&end.unwrap_err()));
+    assert_eq!(unexpected(&end.unwrap_err()), Some(200));
     assert_eq!(story(&sent), ["0-9", "ask"]);
 }
 

@@ -141,25 +141,27 @@ impl<'a> Upload<'a> {
                 let decode = |response: &Response| {
                     let reply = upload::decode(response, contract, object, range.is_some())?;
                     check_offset(&reply, range, response)?;
-                    Ok(reply)
+                    Ok((reply, response.status))
                 };
                 let Some(arrived) = exchange.handle(fate, false, now, decode) else {
                     return;
                 };
                 match arrived.result {
-                    Ok(upload::Reply::Complete(below)) => self.end(Ok(below)),
-                    Ok(upload::Reply::Incomplete { offset }) => {
-                        self.go_on_at(offset.unwrap_or_default(), 200);
+                    Ok((upload::Reply::Complete(below), _)) => self.end(Ok(below)),
+                    Ok((upload::Reply::Incomplete { offset }, status)) => {
+                        self.go_on_at(offset.unwrap_or_default(), status);
                     }
                     Err(error) => self.failed(arrived.verdict, error),
                 }
             }
             State::Asking(exchange) => {
                 let contract = self.contract;
-                let decode = |response: &Response| resume::decode(response, contract);
+                let decode = |response: &Response| {
+                    Ok((resume::decode(response, contract)?, response.status))
+                };
                 if let Some(arrived) = exchange.handle(fate, false, now, decode) {
                     match arrived.result {
-                        Ok(offset) => self.go_on_at(offset, 200),
+                        Ok((offset, status)) => self.go_on_at(offset, status),
                         Err(error) => self.stop(arrived.verdict, error),
                     }
                 }
@@ -172,15 +174,12 @@ impl<'a> Upload<'a> {
         match verdict {
             Verdict::Resend if self.may_recover() => self.send_from(0),
             Verdict::AskOffset if self.may_recover() => self.ask(),
-            Verdict::ContinueAtOffset if self.may_recover() => {
-                let (offset, status) = match &error {
-                    OperationError::Reply(ReplyError::Coded(coded)) => {
-                        (coded.upload_offset.unwrap_or_default(), coded.status)
-                    }
-                    _ => (0, 0),
-                };
-                self.go_on_at(offset, status);
-            }
+            Verdict::ContinueAtOffset if self.may_recover() => match &error {
+                OperationError::Reply(ReplyError::Coded(coded)) => {
+                    self.go_on_at(coded.upload_offset.unwrap_or_default(), coded.status);
+                }
+                _ => self.stop(verdict, error),
+            },
             Verdict::StartOver if !self.begun_again => {
                 self.begun_again = true;
                 // What the first attempt got and spent says nothing of the second.
