@@ -3,12 +3,13 @@
 
 use std::io::Write;
 
-use dpe::model::{BlobRef, Tree};
+use dpe::model::{BlobRef, Contract, Tree};
 use dpe::protocol::delivery::{
     Delivered, Delivery, DeliveryFailed, Precondition, Session, Status, Terms,
 };
 use dpe::protocol::operation_error::{Oversize, ReadBack};
 use dpe::protocol::wire::capabilities::Limits;
+use dpe::protocol::wire::commit;
 use dpe::protocol::{ErrorCode, Fate, OperationError, ReplyError, Request};
 use dpe::server::{InProcess, OpenMode, Options, Service, Store};
 use dpe::sync::ports::Transport;
@@ -404,6 +405,34 @@ fn object_over_a_limit_is_named_before_anything_is_sent() {
 }
 
 #[test]
+fn document_that_leaves_no_room_for_a_session_is_refused_before_anything_is_sent() {
+    let (uri, tree) = (uri(), tree(&pages((0..60).map(|page| format!("{page}")))));
+    for precondition in [Precondition::IfAbsent, Precondition::Base(tree.doc_hash)] {
+        let alone = commit::Request {
+            uri: &uri,
+            precondition,
+            document: &tree.document,
+            pages: &[],
+            objects: &[],
+            staging_session: None,
+        };
+        let alone = alone.into_http(Contract::Dpe1).body.unwrap().len() as u64;
+        // `,"staging_session":""` and an id of 64 characters take 85 bytes.
+        for (room, is_refused) in [(84, true), (85, false)] {
+            let limits = Limits {
+                max_payload_bytes: alone + room,
+                ..Limits::default()
+            };
+            let delivery = Delivery::new(job(&uri, precondition, &tree, &[]), terms(limits));
+            let (end, sent) = drive(delivery, |_| coded(403, "DPE_FORBIDDEN"));
+            let error = end.unwrap_err().error;
+            let is_too_large = matches!(error, OperationError::TooLarge { .. });
+            assert_eq!((is_too_large, sent.is_empty()), (is_refused, is_refused));
+        }
+    }
+}
+
+#[test]
 fn first_of_several_blobs_over_the_limit_is_named_every_time() {
     let limits = Limits {
         blob_max_bytes: 50,
@@ -518,7 +547,7 @@ fn scripted(
     let (uri, tree) = (uri(), small());
     let delivery = Delivery::new(
         job(&uri, precondition, &tree, blobs),
-        Terms::new(dpe::model::Contract::Dpe1, Limits::default()),
+        Terms::new(Contract::Dpe1, Limits::default()),
     );
     drive(delivery, answer)
 }

@@ -127,7 +127,8 @@ impl<'a> Delivery<'a> {
     }
 
     fn checked(&mut self, begin: impl FnOnce(&mut Self) -> Result<(), OperationError>) {
-        let begun = size::check(&self.job, &self.terms.limits).and_then(|()| begin(self));
+        let checked = size::check(&self.job, self.path, &self.terms.limits);
+        let begun = checked.and_then(|()| begin(self));
         self.settle(begun);
     }
 
@@ -460,9 +461,7 @@ impl Delivery<'_> {
 
     /// Returns the pages to attach where all is missing: none if the commit can carry everything.
     fn pages_beyond_commit(&self) -> Vec<usize> {
-        // The id of the session is not known yet; ids are rarely longer.
-        const LONG_ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-        let envelope = size::commit_envelope(&self.job, Some(LONG_ID));
+        let envelope = size::commit_envelope_in_session(&self.job);
         let body = envelope + size::everything(self.job.tree);
         if body <= self.terms.limits.max_payload_bytes {
             return Vec::new();

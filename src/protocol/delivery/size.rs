@@ -3,6 +3,7 @@
 use crate::model::{Hash, Tree};
 use crate::protocol::OperationError;
 use crate::protocol::delivery::Job;
+use crate::protocol::delivery::path::Path;
 use crate::protocol::operation_error::Oversize;
 use crate::protocol::wire::capabilities::Limits;
 use crate::protocol::wire::{commit, negotiate};
@@ -33,6 +34,13 @@ pub(super) fn commit_envelope(job: &Job<'_>, session: Option<&str>) -> u64 {
         staging_session: session,
     };
     (envelope.body().len() + job.tree.document.len()) as u64
+}
+
+/// Returns the length of a commit body without inline objects that names a session.
+pub(super) fn commit_envelope_in_session(job: &Job<'_>) -> u64 {
+    // The id of the session is not known yet; ids are rarely longer.
+    const LONG_ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    commit_envelope(job, Some(LONG_ID))
 }
 
 /// Adds up the objects of the two lists of a body.
@@ -77,12 +85,12 @@ pub(super) fn everything(tree: &Tree) -> u64 {
     lists.length()
 }
 
-/// Refuses objects that the remote cannot take on any path.
+/// Refuses objects that the remote cannot take on the path of the document.
 ///
 /// # Errors
 ///
 /// [`OperationError::TooLarge`], naming the first such object.
-pub(super) fn check(job: &Job<'_>, limits: &Limits) -> Result<(), OperationError> {
+pub(super) fn check(job: &Job<'_>, path: Path, limits: &Limits) -> Result<(), OperationError> {
     let tree = job.tree;
     let too_large = |object, size, limit| {
         Err(OperationError::TooLarge {
@@ -91,7 +99,12 @@ pub(super) fn check(job: &Job<'_>, limits: &Limits) -> Result<(), OperationError
             limit,
         })
     };
-    let smallest = commit_envelope(job, None);
+    let smallest = match path {
+        Path::Fast => commit_envelope(job, None),
+        Path::Straight | Path::Difference => {
+            commit_envelope_in_session(job).max(negotiate_envelope(job))
+        }
+    };
     if smallest > limits.max_payload_bytes {
         let doc_hash = tree.doc_hash;
         let object = Oversize::Document { doc_hash };
