@@ -8,4 +8,5 @@ mod replies;
 mod requests;
 mod uploads;
 mod verdicts;
+mod waits;
 mod writes;
