@@ -17,9 +17,11 @@ const MAX_RETRIES: u32 = 2;
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// The delay when the remote names none (§22).
 const DEFAULT_WAIT: Duration = Duration::from_secs(1);
-/// Breath before a request that met a network failure goes out again, doubled each time: a server
-/// that restarts is not back at once.
-const BREATH: Duration = Duration::from_millis(100);
+/// Breath before a request that met a network failure goes out again.
+const BREATH: Duration = Duration::from_millis(250);
+/// How much longer each further breath is: together they outlast a server that restarts within a
+/// second.
+const BREATH_FACTOR: u32 = 4;
 
 /// A request that has to leave.
 #[derive(Clone, Debug)]
@@ -122,7 +124,7 @@ impl Exchange {
             .and_then(|response| decode(&response).map_err(OperationError::Reply));
         let verdict = verdict(self.operation, result.as_ref().map(|_| ()), resent);
         let after = match (verdict, &result) {
-            (Verdict::SendAgain, _) => Some(BREATH * 2u32.pow(self.retries)),
+            (Verdict::SendAgain, _) => Some(BREATH * BREATH_FACTOR.pow(self.retries)),
             (Verdict::Wait, Err(OperationError::Reply(ReplyError::Coded(coded)))) => {
                 delay(coded.retry_after.as_ref(), now)
             }

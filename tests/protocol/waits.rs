@@ -7,7 +7,7 @@ use dpe::protocol::wire::capabilities;
 use dpe::protocol::{Fate, Operation, Response};
 use http::HeaderValue;
 
-use super::drive::coded;
+use super::drive::{coded, lost};
 
 fn exchange() -> Exchange {
     let mut exchange = Exchange::new(Operation::Capabilities, capabilities::Request.into_http());
@@ -56,5 +56,16 @@ fn busy_remote_is_given_the_time_it_asks_for_up_to_five_minutes() {
             let expected = seconds.map(Duration::from_secs);
             assert_eq!(wait, expected, "{status} {retry_after:?}");
         }
+    }
+}
+
+#[test]
+fn request_that_met_a_network_failure_gives_a_server_the_time_to_restart() {
+    for fate in [lost(), Fate::NotSent("refused".into())] {
+        let mut exchange = exchange();
+        let mut wait = || wait_after(&mut exchange, fate.clone());
+        assert_eq!(wait(), Some(Duration::from_millis(250)));
+        assert_eq!(wait(), Some(Duration::from_secs(1)));
+        assert_eq!(wait(), None);
     }
 }
