@@ -40,56 +40,43 @@ impl Service {
     /// Sweeps in the background, unless that was done within [`SWEEP_EVERY`].
     pub(super) fn sweep_sometimes(&self) {
         let now = self.inner.clock.now().seconds();
-        if is_due(&self.inner.swept, now) {
+        let swept = &self.inner.swept;
+        if overdue_since(swept, now).is_some_and(|last| claim_sweep(swept, last, now)) {
             let service = self.clone();
             tokio::spawn(async move { service.sweep().await });
         }
     }
 }
 
-/// Whether a sweep is to begin at `now`; of those who ask side by side, one is told so.
-fn is_due(swept: &AtomicI64, now: i64) -> bool {
+/// Returns when the store was swept last, if it is time to do it again.
+fn overdue_since(swept: &AtomicI64, now: i64) -> Option<i64> {
     let every = i64::try_from(SWEEP_EVERY.as_secs()).unwrap_or(i64::MAX);
     let last = swept.load(Ordering::Relaxed);
-    now.saturating_sub(last) >= every
-        && swept
-            .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
+    (now.saturating_sub(last) >= every).then_some(last)
+}
+
+/// Whether the sweep that has been due since the one at `last` is the caller's: of those who find
+/// it due side by side, one may begin it.
+fn claim_sweep(swept: &AtomicI64, last: i64, now: i64) -> bool {
+    let order = Ordering::Relaxed;
+    swept.compare_exchange(last, now, order, order).is_ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Barrier;
-    use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-    use std::thread;
+    use std::sync::atomic::AtomicI64;
 
-    use super::is_due;
+    use super::{claim_sweep, overdue_since};
 
     #[test]
-    fn requests_side_by_side_start_one_sweep() {
-        const ROUNDS: i64 = 2000;
-        let (swept, begun) = (AtomicI64::new(0), AtomicUsize::new(0));
-        let together = Barrier::new(4);
-        thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for round in 1..=ROUNDS {
-                        together.wait();
-                        if is_due(&swept, round * 600) {
-                            begun.fetch_add(1, Ordering::Relaxed);
-                        }
-                    }
-                });
-            }
-        });
-        assert_eq!(begun.into_inner() as i64, ROUNDS);
-    }
-
-    #[test]
-    fn sweep_is_due_ten_minutes_after_the_last() {
+    fn requests_that_find_a_sweep_due_side_by_side_start_one() {
         let swept = AtomicI64::new(1000);
-        assert!(!is_due(&swept, 1599));
-        assert!(is_due(&swept, 1600));
-        assert!(!is_due(&swept, 1601));
+        assert_eq!(overdue_since(&swept, 1599), None);
+        let first = overdue_since(&swept, 1600).unwrap();
+        let second = overdue_since(&swept, 1600).unwrap();
+        assert!(claim_sweep(&swept, first, 1600));
+        assert!(!claim_sweep(&swept, second, 1601));
+        assert_eq!(overdue_since(&swept, 2199), None);
+        assert_eq!(overdue_since(&swept, 2200), Some(1600));
     }
 }
