@@ -116,7 +116,8 @@ async fn list(transport: &InProcess, count: usize) {
             limit: None,
         };
         let response = transport.send(request.into_http(CONTRACT)).await;
-        let reply = wire::list::decode(&response.expect("answered"), CONTRACT).expect("a list");
+        let reply = wire::list::decode(&response.expect("answered"), CONTRACT, "bench://docs/")
+            .expect("a list");
         listed += reply.documents.len();
         cursor = reply.next_cursor;
         if cursor.is_none() {

@@ -24,7 +24,7 @@ pub fn replies(data: &[u8]) {
     let _ = wire::capabilities::decode(&response);
     let _ = wire::head::decode(&response, contract);
     let _ = wire::skeleton::decode(&response, contract, &uri);
-    let _ = wire::list::decode(&response, contract);
+    let _ = wire::list::decode(&response, contract, "x");
     let _ = wire::resume::decode(&response, contract);
     let _ = wire::negotiate::decode(&response, contract);
     let _ = wire::delete::decode(&response, contract);

@@ -1,5 +1,7 @@
 //! Lists the documents of a remote.
 
+use std::collections::HashSet;
+
 use crate::model::Hash;
 use crate::protocol::wire::list::Listed;
 use crate::runner::ClientError;
@@ -18,6 +20,7 @@ pub async fn list(
     mut each: impl FnMut(&str, Hash) -> bool,
 ) -> Result<(), ClientError> {
     let mut cursor: Option<String> = None;
+    let mut seen = HashSet::new();
     loop {
         let page = client.list(prefix, cursor.as_deref()).await?;
         for Listed { file_uri, doc_hash } in &page.documents {
@@ -26,6 +29,10 @@ pub async fn list(
             }
         }
         match page.next_cursor {
+            Some(next) if !seen.insert(next.clone()) => {
+                let why = "the remote lists in a circle: it gave the same cursor twice";
+                return Err(ClientError::unexpected(200, why));
+            }
             Some(next) => cursor = Some(next),
             None => return Ok(()),
         }

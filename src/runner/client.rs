@@ -187,7 +187,7 @@ impl<T: Transport> Client<T> {
             cursor,
             limit,
         };
-        let decode = |reply: &Response| list::decode(reply, contract);
+        let decode = |reply: &Response| list::decode(reply, contract, prefix);
         self.read(Operation::List, request.into_http(contract), decode)
             .await
     }

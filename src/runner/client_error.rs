@@ -26,6 +26,17 @@ impl ClientError {
         Self::of_write(error, false)
     }
 
+    /// Returns the error of a reply that is well-formed and cannot be.
+    pub(crate) fn unexpected(status: u16, why: &str) -> Self {
+        let reply = ReplyError::Unexpected {
+            status,
+            why: why.to_owned(),
+            retry_after: None,
+            line: None,
+        };
+        Self::of_read(reply.into())
+    }
+
     fn of_write(error: OperationError, outcome_unknown: bool) -> Self {
         Self {
             failure: Box::new(classify(&error, outcome_unknown)),

@@ -252,7 +252,7 @@ fn skeleton_must_reproduce_its_hashes() {
 #[test]
 fn list_has_a_cursor_even_if_it_is_null() {
     let good = json!({"documents": [{"file_uri": "x:a", "doc_hash": EMPTY}], "next_cursor": null});
-    let decode = |body: &Value| wire::list::decode(&reply(200, body), CONTRACT);
+    let decode = |body: &Value| wire::list::decode(&reply(200, body), CONTRACT, "x:");
     assert_eq!(decode(&good).unwrap().next_cursor, None);
     let more = with(&good, "/next_cursor", Some(json!("")));
     assert_eq!(decode(&more).unwrap().next_cursor.as_deref(), Some(""));
@@ -270,6 +270,19 @@ fn list_has_a_cursor_even_if_it_is_null() {
         (
             "/documents",
             Some(json!([{"file_uri": "x:a", "doc_hash": FOREIGN}])),
+        ),
+        // Not asked for, not normalised, and no URI at all.
+        (
+            "/documents",
+            Some(json!([{"file_uri": "y:a", "doc_hash": EMPTY}])),
+        ),
+        (
+            "/documents",
+            Some(json!([{"file_uri": "x:%7e", "doc_hash": EMPTY}])),
+        ),
+        (
+            "/documents",
+            Some(json!([{"file_uri": "x:\u{1b}[2J", "doc_hash": EMPTY}])),
         ),
     ] {
         let bad = with(&good, pointer, value);

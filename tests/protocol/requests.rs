@@ -218,7 +218,7 @@ async fn client_and_embedded_remote_understand_each_other() {
         limit: Some(1),
     };
     let reply = send(request.into_http(CONTRACT)).await;
-    let list = wire::list::decode(&reply, CONTRACT).unwrap();
+    let list = wire::list::decode(&reply, CONTRACT, "").unwrap();
     assert_eq!((list.documents.len(), list.next_cursor), (1, None));
     assert_eq!(list.documents[0].file_uri, "x:b");
 

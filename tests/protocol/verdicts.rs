@@ -114,7 +114,7 @@ fn decode(operation: Operation, response: &Response) -> Result<(), ReplyError> {
         Operation::Head => wire::head::decode(response, contract).map(drop),
         Operation::BatchHead => wire::heads::decode(response, contract, 1).map(drop),
         Operation::GetSkeleton => wire::skeleton::decode(response, contract, &uri).map(drop),
-        Operation::List => wire::list::decode(response, contract).map(drop),
+        Operation::List => wire::list::decode(response, contract, "").map(drop),
         Operation::ResumeQuery => wire::resume::decode(response, contract).map(drop),
         Operation::Negotiate => wire::negotiate::decode(response, contract).map(drop),
         Operation::UploadWhole | Operation::UploadChunk => {

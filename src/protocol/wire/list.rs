@@ -38,27 +38,35 @@ pub struct Reply {
 /// One listed document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// URI as the remote says it, not judged.
+    /// Normalised URI.
     pub file_uri: String,
     /// Current version.
     pub doc_hash: Hash,
 }
 
-/// Reads the reply.
+/// Reads the reply to a request for what begins with `prefix`.
 ///
 /// # Errors
 ///
-/// An error reply, or a reply that violates http-binding §14.2.
-pub fn decode(response: &Response, contract: Contract) -> Result<Reply, ReplyError> {
+/// An error reply, or a reply that violates http-binding §14.2. A document that was not asked for
+/// is such a violation, too: somebody may be about to delete what is listed.
+pub fn decode(response: &Response, contract: Contract, prefix: &str) -> Result<Reply, ReplyError> {
     reply::expect(response, &[200], Some(contract))?;
     let text = reply::json(response)?;
-    read(text.root(), contract).map_err(|why| ReplyError::unexpected(response, why))
+    read(text.root(), contract, prefix).map_err(|why| ReplyError::unexpected(response, why))
 }
 
-fn read(body: Value<'_>, contract: Contract) -> Result<Reply, String> {
+fn read(body: Value<'_>, contract: Contract, prefix: &str) -> Result<Reply, String> {
     let documents = reply::array(reply::member(body, "documents")?, "documents")?
         .map(|document| {
             let file_uri = reply::string(reply::member(document, "file_uri")?, "file_uri")?;
+            let normal = FileUri::parse(&file_uri);
+            if !normal.is_ok_and(|normal| normal.as_str() == file_uri) {
+                return Err(format!("{file_uri:?} is no normalised URI"));
+            }
+            if !file_uri.starts_with(prefix) {
+                return Err(format!("{file_uri:?} does not begin with {prefix:?}"));
+            }
             Ok(Listed {
                 file_uri: file_uri.into_owned(),
                 doc_hash: reply::hash(reply::member(document, "doc_hash")?, contract)?,
