@@ -47,6 +47,11 @@ impl RmArgs {
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
+        if self.recursive && self.uris.iter().any(String::is_empty) {
+            // Most likely a variable of a script that is not set.
+            voice.warn("error: an empty prefix is everything; name what to delete, as in `dpe://`");
+            return Ok(Exit::Usage);
+        }
         let named = if self.recursive {
             Vec::new()
         } else {
