@@ -329,7 +329,7 @@ impl<'a, R: Remote> Landing<'a, R> {
             }
             match error.refusal {
                 _ if error.failure.level != Level::Item => {
-                    fatal.get_or_insert(error.failure);
+                    fatal.get_or_insert_with(|| at(&task.operation, error.failure));
                 }
                 Some(refusal) if task.is_conflict(refusal) => {
                     task.refused = Some(refusal);
@@ -529,6 +529,15 @@ fn knowledge<'k>(
 fn about(operation: &Operation, failure: Failure) -> Failure {
     Failure {
         subject: task::subject(operation),
+        ..failure
+    }
+}
+
+/// Says at which document a round came to its end.
+fn at(operation: &Operation, failure: Failure) -> Failure {
+    let (uri, _) = task::sides(operation);
+    Failure {
+        message: format!("{} (at {uri})", failure.message),
         ..failure
     }
 }
