@@ -285,3 +285,63 @@ async fn error_page_of_somebody_else_is_named_by_its_status_and_not_believed() {
     assert_eq!(run.code, Some(2), "{run:?}");
     wire.assert_holds("one").await;
 }
+
+/// A reply that looks like one of the remote.
+fn json(body: &'static str) -> Foreign {
+    Foreign {
+        status: 200,
+        headers: vec![("content-type", "application/json".to_owned())],
+        body,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_of_what_was_not_asked_for_deletes_nothing() {
+    let wire = Wire::new(&[]).await;
+    wire.holds("one").await;
+    let lie = r#"{"documents":[{"file_uri":"fault://a","doc_hash":"dpe1:5044788699fbc5362d08cae535a0c6ba274b6d6c9a8d7e8179366163b22f05ee"}],"next_cursor":null}"#;
+    let listed = to(Method::GET, "/documents?prefix=");
+    wire.proxy.once(listed, Fault::Answer(json(lie)));
+    let run = wire.run(&["rm", "-r", "-y", "other://"]).await;
+    assert_eq!(run.code, Some(2), "{run:?}");
+    wire.assert_holds("one").await;
+    let run = wire.run(&["rm", "-r", "-y", ""]).await;
+    assert_eq!(run.code, Some(64), "{run:?}");
+    wire.assert_holds("one").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_that_goes_in_a_circle_ends() {
+    let wire = Wire::new(&[]).await;
+    wire.proxy.choose(|seen| {
+        let page = r#"{"documents":[],"next_cursor":"again"}"#;
+        seen.is(&Method::GET, "/documents?prefix=")
+            .then(|| Fault::Answer(json(page)))
+    });
+    let run = wire.run(&["ls"]).await;
+    assert_eq!(run.code, Some(2), "{run:?}");
+    let lists = count(&wire.proxy.seen(), &Method::GET, "/documents?prefix=");
+    assert_eq!(lists, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn round_that_ends_at_a_document_names_it() {
+    let wire = Wire::new(&[]).await;
+    std::fs::create_dir(wire.path("docs")).unwrap();
+    for name in ["a.md", "b.md", "c.md"] {
+        std::fs::write(wire.path("docs").join(name), name).unwrap();
+    }
+    let page = Fault::Answer(Foreign::html(413));
+    wire.proxy.once(|seen| seen.target.ends_with("b.md"), page);
+    let run = wire.run(&["push", "docs"]).await;
+    assert_eq!(run.code, Some(2), "{run:?}");
+    assert!(run.stderr.contains("dpe://docs/b.md"), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusal_for_good_wants_somebody_to_change_something() {
+    let wire = Wire::new(&["--grant", "Bearer somebody", "*"]).await;
+    let run = wire.commit("one", &["--if-absent"]).await;
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert!(run.stderr.contains("DPE_FORBIDDEN"), "{run:?}");
+}
