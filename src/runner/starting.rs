@@ -1,11 +1,13 @@
 //! Where a round starts: from the stored cursor, or from nothing.
 
+use crate::model::FileUri;
 use crate::sync::event::Event;
 use crate::sync::failure::{Failure, Level};
 use crate::sync::ports::{Remote, Source};
 
+use super::heads;
 use super::landing::state_failure;
-use super::round::{Round, Scope};
+use super::round::{Profile, Round, Scope};
 
 /// So many confirmed documents are looked up to notice a remote that was reset.
 const RESET_SAMPLE: u32 = 32;
@@ -42,8 +44,37 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         match read.await {
             Ok(reset) => Ok(reset),
             // A remote that does not let all of this be read has not lost it.
-            Err(error) if error.failure.level == Level::Item => Ok(false),
+            Err(error) if error.failure.level == Level::Item => {
+                self.check_that_something_is_read(&sample).await?;
+                Ok(false)
+            }
             Err(error) => Err(error.failure),
         }
+    }
+
+    /// Who may read nothing of what was pushed before most likely has another credential by now.
+    /// The contract is content as long as there is nothing to write; a person would take the
+    /// success of such a round for a promise.
+    async fn check_that_something_is_read(&self, sample: &[FileUri]) -> Result<(), Failure> {
+        if self.settings.profile == Profile::Contract {
+            return Ok(());
+        }
+        let heads = heads::read(self.remote, sample, self.observer).await?;
+        let mut denied = Vec::new();
+        for head in heads {
+            match head {
+                Ok(_) => return Ok(()),
+                Err(failure) => denied.push(failure),
+            }
+        }
+        let first = denied.into_iter().next();
+        first.map_or(Ok(()), |failure| {
+            let message = "the remote lets this caller read none of the documents pushed before";
+            Err(Failure {
+                level: Level::Instance,
+                message: format!("{message}: {}", failure.message),
+                ..failure
+            })
+        })
     }
 }

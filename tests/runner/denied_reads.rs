@@ -1,6 +1,7 @@
 //! A remote that lets some documents not be read: connector contract §19.5.
 
 use dpe::model::{FileUri, Hash, Tree};
+use dpe::runner::Profile;
 use dpe::sync::blobs::Blobs;
 use dpe::sync::failure::{Failure, FailureSource, Level};
 use dpe::sync::ports::{Base, Committed, Remote, WriteError};
@@ -85,4 +86,25 @@ async fn a_move_fails_if_either_side_is_denied() {
     let report = place.round_over(&Guarded(&place.client), &mut source).await;
     assert_eq!(summary(&report), "partial 0 0 0 1 0 1");
     place.holds(&[("a", "x")]).await;
+}
+
+#[tokio::test]
+async fn a_remote_that_lets_nothing_be_read_any_more_is_no_success() {
+    let mut place = Place::new().await;
+    place
+        .says(
+            &[document("secret/a", "x"), document("secret/b", "y")],
+            "c-1",
+            false,
+        )
+        .await;
+    for (profile, outcome) in [
+        (Profile::People, "failed"),
+        (Profile::Contract, "succeeded"),
+    ] {
+        place.settings.profile = profile;
+        let mut source = Scripted::new([last(&[], "c-2", true)]);
+        let report = place.round_over(&Guarded(&place.client), &mut source).await;
+        assert!(summary(&report).starts_with(outcome), "{report:?}");
+    }
 }
