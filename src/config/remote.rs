@@ -121,7 +121,15 @@ fn is_meant_as_url(text: &str) -> bool {
         let head = text.get(..scheme.len());
         head.is_some_and(|head| head.eq_ignore_ascii_case(scheme))
     };
-    text.contains("://") || has_scheme("http:") || has_scheme("https:")
+    text.contains("://") || has_scheme("http:") || has_scheme("https:") || is_address(text)
+}
+
+/// Whether it is `host:port`, with a path or without: a URL whose scheme was forgotten.
+fn is_address(text: &str) -> bool {
+    let authority = text.split('/').next().unwrap_or_default();
+    authority.rsplit_once(':').is_some_and(|(host, port)| {
+        !host.is_empty() && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Equal texts are the same remote.
@@ -165,6 +173,8 @@ mod tests {
             "HTTP://secret",
             "ftp://secret/r",
             "https://h/secret?x",
+            "secret:7373",
+            "127.0.0.1:7373/secret",
         ] {
             let error = RemoteLocation::parse(url).unwrap_err();
             assert!(matches!(error, LocationError::Url(_)), "{error}");
