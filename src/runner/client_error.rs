@@ -1,14 +1,17 @@
 //! What the failure of an operation means: for a round, and for a person at a command.
 
+use std::fmt::Display;
+
+use miette::Diagnostic;
+
 use crate::protocol::delivery::{DeliveryFailed, WriteFailed};
 use crate::protocol::{ErrorCode, OperationError, ReplyError};
 use crate::sync::failure::{ErrorPage, Failure, FailureSource, Level};
 use crate::sync::ports::{Refusal, WriteError};
 
 /// Why a request did not do what it should, for a person at a command.
-#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[derive(Debug, thiserror::Error)]
 #[error("{}", failure.message)]
-#[diagnostic(code(dpe::runner::remote), help("{}", way_out(failure)))]
 pub struct ClientError {
     /// As it would be reported by a round.
     pub failure: Box<Failure>,
@@ -19,6 +22,22 @@ pub struct ClientError {
     /// What exactly happened; reports keep to the status (connector contract §35).
     #[source]
     pub error: Option<Box<OperationError>>,
+}
+
+impl Diagnostic for ClientError {
+    /// An unknown outcome is one of its own: a program that reads the code must not take it for a
+    /// write that did not happen.
+    fn code(&self) -> Option<Box<dyn Display + '_>> {
+        Some(Box::new(if self.outcome_unknown {
+            "dpe::runner::outcome_unknown"
+        } else {
+            "dpe::runner::remote"
+        }))
+    }
+
+    fn help(&self) -> Option<Box<dyn Display + '_>> {
+        Some(Box::new(self.way_out()))
+    }
 }
 
 impl ClientError {
@@ -35,6 +54,20 @@ impl ClientError {
             line: None,
         };
         Self::of_read(reply.into())
+    }
+
+    /// Returns what a person can do about it.
+    fn way_out(&self) -> &'static str {
+        match self.error.as_deref() {
+            _ if self.outcome_unknown => {
+                "look at what the remote holds now, by `dpe show`: the write may have arrived. To \
+                 do the same once more is safe, unless it was forced"
+            }
+            Some(OperationError::MissingBlob { .. }) => {
+                "give the bytes of the blob, to `dpe commit` by --blob FILE"
+            }
+            _ => way_out(&self.failure),
+        }
     }
 
     fn of_write(error: OperationError, outcome_unknown: bool) -> Self {
@@ -90,6 +123,7 @@ pub fn way_out(failure: &Failure) -> &'static str {
         "secret_missing" => "mend what the variable names, or unset it to go without a credential",
         "remote_incompatible" => "use a remote and a version of dpe that speak the same contract",
         "remote_protocol_error" => "check that the location is that of a DPE remote",
+        "DPE_SESSION_EXPIRED" => "try again; what was uploaded has to be uploaded anew",
         "DPE_FORBIDDEN" => "ask whoever runs the remote for the right to this document",
         _ if failure.retryable => "try again later",
         _ => "the code says what has to change before this can succeed",
