@@ -21,6 +21,9 @@ use super::switch::switch;
 ///
 /// FILE has the document with its pages and elements inline, as `dpe hash-object --kind expanded`
 /// takes it. In place of a blob reference an element may have {"inline": BASE64} or {"file": PATH}.
+///
+/// Without a condition, what the document holds when the command looks is written over, and
+/// nothing that somebody else writes after that.
 #[derive(Debug, clap::Args)]
 pub(super) struct CommitArgs {
     /// The document

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::ops::push::{self, Push, Pushed};
 use crate::sync::event::Observer;
+use crate::sync::failure::Failure;
 use crate::sync::guard::DeleteLimit;
-use crate::sync::report::Outcome;
+use crate::sync::report::{Outcome, Report};
 use crate::ui::{Listing, Summary, Voice};
 
 use super::context::CommonArgs;
@@ -89,11 +90,20 @@ fn tell(voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
         Outcome::Succeeded => voice.say(&summary.to_string()),
         Outcome::Failed => voice.warn(&summary.to_string()),
         Outcome::Partial => {
-            voice.warn(WAY_OUT);
+            voice.warn(way_out(report));
             voice.warn(&summary.to_string());
         }
     }
     Ok(())
+}
+
+/// What to do about documents that failed.
+fn way_out(report: &Report) -> &'static str {
+    let is_forbidden = |failure: &Failure| failure.code == "DPE_FORBIDDEN";
+    if report.failures.iter().all(is_forbidden) {
+        return "the remote does not let this caller do that: check DPE_AUTHORIZATION, or ask whoever runs the remote";
+    }
+    WAY_OUT
 }
 
 /// What follows from documents that failed, and what to do about them.

@@ -166,7 +166,8 @@ fn confirmed(voice: Voice, count: usize) -> Answer {
         ));
         return Answer::NobodyToAsk;
     }
-    voice.ask(&format!("Delete {count} documents? [y/N] "));
+    let what = if count == 1 { "document" } else { "documents" };
+    voice.ask(&format!("Delete {count} {what}? [y/N] "));
     let mut answer = String::new();
     match io::stdin().lock().read_line(&mut answer) {
         Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Answer::Yes,
