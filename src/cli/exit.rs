@@ -78,6 +78,8 @@ impl Exit {
             (_, "instance_busy") => Self::Busy,
             (_, "runner_internal_error") => Self::Internal,
             (_, "source_failed") if !failure.retryable => Self::Instance,
+            // Another attempt gets another session.
+            (_, "DPE_SESSION_EXPIRED") => Self::Failed,
             // The only document of a command was refused for good.
             (Level::Item, _) if !failure.retryable => Self::Instance,
             _ => Self::Failed,

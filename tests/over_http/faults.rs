@@ -345,3 +345,50 @@ async fn refusal_for_good_wants_somebody_to_change_something() {
     assert_eq!(run.code, Some(3), "{run:?}");
     assert!(run.stderr.contains("DPE_FORBIDDEN"), "{run:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outcome_that_is_not_known_is_told_from_a_write_that_did_not_happen() {
+    let wire = Wire::new(&[]).await;
+    wire.holds("one").await;
+    for (method, path, command) in [
+        (
+            Method::PUT,
+            "/documents?",
+            ["commit", URI, "two"].as_slice(),
+        ),
+        (Method::POST, "/move", &["mv", URI, "fault://b"]),
+        (Method::DELETE, "/documents?", &["rm", URI]),
+    ] {
+        wire.holds("one").await;
+        wire.document("two");
+        for (fault, code) in [
+            (
+                Fault::AnswerAfter(Foreign::html(500)),
+                "dpe::runner::outcome_unknown",
+            ),
+            (
+                Fault::Answer(Foreign::busy(503, "DPE_UNAVAILABLE", "86400".into())),
+                "dpe::runner::remote",
+            ),
+        ] {
+            wire.proxy.once(to(method.clone(), path), fault);
+            let run = wire.run(command).await;
+            assert_eq!(run.code, Some(2), "{command:?}: {run:?}");
+            assert_eq!(run.json()["error"]["code"], code, "{command:?}");
+            wire.run(&["mv", "fault://b", URI]).await;
+            wire.holds("one").await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn push_of_a_caller_who_may_read_nothing_any_more_is_no_success() {
+    let grants = ["--read-grant", "Bearer somebody", "*"];
+    let place = Wire::new(&[]).await;
+    std::fs::create_dir(place.path("docs")).unwrap();
+    std::fs::write(place.path("docs/a.md"), "a").unwrap();
+    assert_eq!(place.run(&["push", "docs"]).await.code, Some(0));
+    let denied = place.restarted(&grants).await;
+    let run = denied.run(&["push", "docs"]).await;
+    assert_eq!(run.code, Some(3), "{run:?}");
+}

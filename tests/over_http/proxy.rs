@@ -95,6 +95,8 @@ type Chooser = Box<dyn FnMut(&Seen) -> Option<Fault> + Send>;
 
 #[derive(Default)]
 struct Plan {
+    /// Address of the server.
+    server: String,
     chooser: Option<Chooser>,
     seen: Vec<Seen>,
 }
@@ -114,7 +116,8 @@ impl FaultProxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let plan = Arc::<Mutex<Plan>>::default();
-        let task = tokio::spawn(accept(listener, server.to_owned(), Arc::clone(&plan)));
+        plan.lock().unwrap().server = server.to_owned();
+        let task = tokio::spawn(accept(listener, Arc::clone(&plan)));
         Self {
             url: format!("http://{address}{path}"),
             plan,
@@ -131,6 +134,13 @@ impl FaultProxy {
     pub(super) fn once(&self, matches: impl Fn(&Seen) -> bool + Send + 'static, fault: Fault) {
         let mut fault = Some(fault);
         self.choose(move |seen| if matches(seen) { fault.take() } else { None });
+    }
+
+    /// Forwards to the remote at `url` from now on.
+    pub(super) fn turn_to(&self, url: &str) {
+        let authority = url.strip_prefix("http://").unwrap();
+        let server = authority.split('/').next().unwrap();
+        self.plan.lock().unwrap().server = server.to_owned();
     }
 
     /// Returns what has come by, and forgets it.
@@ -152,13 +162,13 @@ impl Seen {
     }
 }
 
-async fn accept(listener: TcpListener, server: String, plan: Arc<Mutex<Plan>>) {
+async fn accept(listener: TcpListener, plan: Arc<Mutex<Plan>>) {
     // Connections end with the proxy.
     let mut connections = tokio::task::JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let (server, plan) = (server.clone(), Arc::clone(&plan));
+        let plan = Arc::clone(&plan);
         connections.spawn(async move {
-            let service = service_fn(|request| handle(request, &server, &plan));
+            let service = service_fn(|request| handle(request, &plan));
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -173,11 +183,7 @@ struct Gone;
 
 type Answer = Response<BoxBody<Bytes, Gone>>;
 
-async fn handle(
-    request: Request<Incoming>,
-    server: &str,
-    plan: &Mutex<Plan>,
-) -> Result<Answer, Gone> {
+async fn handle(request: Request<Incoming>, plan: &Mutex<Plan>) -> Result<Answer, Gone> {
     let (head, body) = request.into_parts();
     let seen = Seen {
         method: head.method,
@@ -185,32 +191,33 @@ async fn handle(
         headers: head.headers,
         body: body.collect().await.map_err(|_| Gone)?.to_bytes(),
     };
-    let fault = {
+    let (fault, server) = {
         let mut plan = plan.lock().unwrap();
         plan.seen.push(seen.clone());
-        plan.chooser.as_mut().and_then(|chooser| chooser(&seen))
+        let fault = plan.chooser.as_mut().and_then(|chooser| chooser(&seen));
+        (fault, plan.server.clone())
     };
     match fault {
-        None => forward(&seen, server).await,
+        None => forward(&seen, &server).await,
         Some(Fault::ResetBefore) => Err(Gone),
-        Some(Fault::CutRequest) => cut_request(&seen, server).await,
+        Some(Fault::CutRequest) => cut_request(&seen, &server).await,
         Some(Fault::SwallowReply) => {
-            forward(&seen, server).await?;
+            forward(&seen, &server).await?;
             Err(Gone)
         }
-        Some(Fault::CutReply) => cut(forward(&seen, server).await?).await,
+        Some(Fault::CutReply) => cut(forward(&seen, &server).await?).await,
         Some(Fault::Answer(foreign)) => Ok(answer(&foreign)),
         Some(Fault::AnswerAfter(foreign)) => {
-            forward(&seen, server).await?;
+            forward(&seen, &server).await?;
             Ok(answer(&foreign))
         }
         Some(Fault::Delay(duration)) => {
             tokio::time::sleep(duration).await;
-            forward(&seen, server).await
+            forward(&seen, &server).await
         }
         Some(Fault::Meanwhile(meanwhile)) => {
             meanwhile().await;
-            forward(&seen, server).await
+            forward(&seen, &server).await
         }
     }
 }

@@ -40,6 +40,23 @@ impl Wire {
         }
     }
 
+    /// Starts the server of the same place anew, behind the same proxy.
+    pub(super) async fn restarted(self, arguments: &[&str]) -> Self {
+        let Self {
+            place,
+            served,
+            proxy,
+        } = self;
+        served.kill();
+        let served = Served::start(&place.path().join("store"), arguments);
+        proxy.turn_to(&served.url);
+        Self {
+            place,
+            served,
+            proxy,
+        }
+    }
+
     /// Returns the path of a file of this place.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
