@@ -3,9 +3,6 @@
 //! A thin layer: the machines of `protocol` say what is sent and what its end means, the drive loop
 //! carries it. Here are only the choice of the machine and the remote's limits of batches.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use crate::model::{Contract, FileUri, Hash, Tree};
 use crate::protocol::delivery::{
     Delete, Delivered, Delivery, Job, Move, Precondition, Session, Status, Terms,
@@ -14,15 +11,12 @@ use crate::protocol::machine::Read;
 use crate::protocol::wire::{capabilities, head, heads, list, skeleton};
 use crate::protocol::{Machine, Operation, ReplyError, Request, Response};
 use crate::runner::client_error::{ClientError, classify};
+use crate::runner::client_sessions::Sessions;
 use crate::runner::drive::drive;
 use crate::runner::supply::{Room, Supply};
 use crate::sync::blobs::Blobs;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Base, Committed, Remote, Transport, WriteError};
-
-/// Most sessions that are kept for another attempt. Each names what was uploaded to it; without
-/// it the attempt uploads again.
-const KEPT_SESSIONS: usize = 256;
 
 /// A remote whose capabilities are known.
 #[derive(Debug)]
@@ -31,7 +25,7 @@ pub struct Client<T> {
     terms: Terms,
     capabilities: capabilities::Capabilities,
     /// Sessions of commits that were refused after their content had been uploaded (core §3.4).
-    sessions: Mutex<HashMap<FileUri, Session>>,
+    sessions: Sessions<Session>,
     room: Room,
 }
 
@@ -70,7 +64,7 @@ impl<T: Transport> Client<T> {
             transport,
             terms: Terms::new(contract, capabilities.limits),
             capabilities,
-            sessions: Mutex::default(),
+            sessions: Sessions::default(),
             room: Room::default(),
         })
     }
@@ -149,8 +143,7 @@ impl<T: Transport> Client<T> {
             tree,
             blobs: blobs.lengths().collect(),
         };
-        let kept = self.sessions().remove(uri);
-        let delivery = match kept {
+        let delivery = match self.sessions.take(uri) {
             Some(session) => Delivery::with_session(job, self.terms, session),
             None => Delivery::new(job, self.terms),
         };
@@ -158,21 +151,10 @@ impl<T: Transport> Client<T> {
             let session = failed.session.take();
             let error = ClientError::from(failed);
             if let Some(session) = session.filter(|_| error.refusal.is_some()) {
-                self.keep(uri, session);
+                self.sessions.keep(uri, session);
             }
             error
         })
-    }
-
-    fn keep(&self, uri: &FileUri, session: Session) {
-        let mut sessions = self.sessions();
-        if sessions.len() < KEPT_SESSIONS {
-            sessions.insert(uri.clone(), session);
-        }
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, HashMap<FileUri, Session>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn list_up_to(

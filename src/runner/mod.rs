@@ -6,6 +6,7 @@
 
 mod client;
 mod client_error;
+mod client_sessions;
 mod closing;
 mod drive;
 mod dry_run;
