@@ -24,7 +24,7 @@ pub struct Client<T> {
     transport: T,
     terms: Terms,
     capabilities: capabilities::Capabilities,
-    /// Sessions of commits that were refused after their content had been uploaded (core §3.4).
+    /// Sessions of deliveries that failed; a refused commit does not consume its own (core §3.4).
     sessions: Sessions<Session>,
     room: Room,
 }
@@ -125,7 +125,7 @@ impl<T: Transport> Client<T> {
     }
 
     /// Makes `tree` the content of `uri` under `precondition`; `blobs` has the bytes it may need.
-    /// After a refusal, what was uploaded is used again by the next delivery of this document.
+    /// After a failure, what was uploaded is used again by the next delivery of this document.
     ///
     /// # Errors
     ///
@@ -149,11 +149,10 @@ impl<T: Transport> Client<T> {
         };
         self.drive(delivery, blobs).await.map_err(|mut failed| {
             let session = failed.session.take();
-            let error = ClientError::from(failed);
-            if let Some(session) = session.filter(|_| error.refusal.is_some()) {
+            if let Some(session) = session {
                 self.sessions.keep(uri, session);
             }
-            error
+            ClientError::from(failed)
         })
     }
 

@@ -8,4 +8,5 @@ mod fixture_scenarios;
 mod lost_replies;
 mod moves;
 mod refresh;
+mod sessions;
 mod stale_moves;

@@ -147,12 +147,31 @@ impl<'a> Delivery<'a> {
         }
     }
 
-    fn resume(&mut self, session: Session) {
+    fn resume(&mut self, mut session: Session) {
+        let wanted = std::mem::take(&mut session.wanted);
         self.inline = Inline::of(&session.inline, self.places());
         self.scheduled = session.staged.clone();
         self.session = Some(session);
-        // The next poll finds nothing to upload and commits.
+        let of_the_document = self.uploadable();
+        let objects: Vec<Staged> = of_the_document
+            .filter(|object| wanted.contains(object))
+            .collect();
+        for object in objects {
+            self.schedule(object);
+        }
+        // If nothing is left to upload, the next poll commits.
         self.state = State::Supplying;
+    }
+
+    /// Returns the objects of the document whose bytes are at hand.
+    fn uploadable(&self) -> impl Iterator<Item = Staged> {
+        let tree = self.job.tree;
+        let pages = tree.pages.iter().map(|page| Staged::Page(page.hash));
+        let elements = tree.elements.iter();
+        let elements = elements.map(|element| Staged::Element(element.hash));
+        let blobs = tree.blobs.iter().copied();
+        let blobs = blobs.filter(|blob| self.job.blobs.contains_key(blob));
+        pages.chain(elements).chain(blobs.map(Staged::Blob))
     }
 
     /// Opens a session.
@@ -407,6 +426,8 @@ impl<'a> Delivery<'a> {
         let session = self.session.take().map(|mut session| {
             session.inline = inline;
             session.begun.extend(begun.map(Upload::object));
+            let wanted = self.scheduled.difference(&session.staged);
+            session.wanted = wanted.copied().collect();
             session
         });
         let failed = DeliveryFailed {

@@ -80,7 +80,7 @@ pub struct DeliveryFailed {
     pub error: OperationError,
     /// True unless there is positive evidence that no commit took effect (http-binding §16).
     pub outcome_unknown: bool,
-    /// The session with what was uploaded, for a delivery of the same document under another
-    /// precondition.
+    /// The session with what was uploaded, for another delivery of the same document, be it under
+    /// another precondition.
     pub session: Option<Session>,
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::model::Hash;
 use crate::protocol::Staged;
 
-/// A staging session and what was supplied with it. A refused commit does not consume it, so the
-/// next one may use it under another precondition (core §3.4).
+/// A staging session and what was supplied with it. Whatever else ended a delivery, the session
+/// remains: a refused commit does not consume it, so the next one may use it under another
+/// precondition (core §3.4), and an upload that was cut goes on where it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Its id.
@@ -16,6 +17,8 @@ pub struct Session {
     pub(super) staged: HashSet<Staged>,
     /// What it may have received in part.
     pub(super) begun: HashSet<Staged>,
+    /// What it was going to receive when the delivery failed.
+    pub(super) wanted: HashSet<Staged>,
     /// Pages and elements that have to be inline in a commit.
     pub(super) inline: HashSet<Hash>,
 }
@@ -27,6 +30,7 @@ impl Session {
             id: id.into(),
             staged: HashSet::new(),
             begun: HashSet::new(),
+            wanted: HashSet::new(),
             inline: HashSet::new(),
         }
     }
