@@ -36,7 +36,7 @@ pub struct Http {
     provider: Provider,
     mask: Mask,
     takes_gzip: AtomicBool,
-    sent_bytes: AtomicU64,
+    sent_bytes: Arc<AtomicU64>,
 }
 
 /// A request as it is going to travel.
@@ -75,7 +75,7 @@ impl Http {
             provider: Provider::new(network.credential.clone(), mask.clone()),
             mask,
             takes_gzip: AtomicBool::new(false),
-            sent_bytes: AtomicU64::new(0),
+            sent_bytes: Arc::default(),
         })
     }
 
@@ -143,10 +143,8 @@ impl Http {
         let mut request = reqwest::Request::new(prepared.method, prepared.url);
         *request.headers_mut() = prepared.headers;
         *request.body_mut() = prepared.body.map(|body| {
-            self.sent_bytes
-                .fetch_add(body.len() as u64, Ordering::Relaxed);
-            let pace = self.pace.clone();
-            reqwest::Body::wrap(Upload::new(body, Arc::clone(&progress), pace))
+            let (pace, sent) = (self.pace.clone(), Arc::clone(&self.sent_bytes));
+            reqwest::Body::wrap(Upload::new(body, Arc::clone(&progress), pace, sent))
         });
         let reply = self.client.execute(request);
         let mut reply = patience::until_reply(reply, &progress, self.timeout)

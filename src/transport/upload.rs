@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -22,17 +23,25 @@ pub(super) struct Upload {
     rest: Bytes,
     progress: Arc<Progress>,
     pace: Option<Arc<Pace>>,
+    /// Counts the bytes that were handed over, of all bodies.
+    sent: Arc<AtomicU64>,
     /// The wait for the tokens of the next part, and how many bytes that part has.
     turn: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl Upload {
-    /// Returns `body`, to be sent at `pace`.
-    pub(super) fn new(body: Bytes, progress: Arc<Progress>, pace: Option<Arc<Pace>>) -> Self {
+    /// Returns `body`, to be sent at `pace` and counted in `sent`.
+    pub(super) fn new(
+        body: Bytes,
+        progress: Arc<Progress>,
+        pace: Option<Arc<Pace>>,
+        sent: Arc<AtomicU64>,
+    ) -> Self {
         Self {
             rest: body,
             progress,
             pace,
+            sent,
             turn: None,
         }
     }
@@ -71,8 +80,9 @@ impl Body for Upload {
         }
         let part = ready!(self.poll_turn(context));
         let part = self.rest.split_to(part);
-        self.progress
-            .advance(part.len() as u64, self.rest.is_empty());
+        let length = part.len() as u64;
+        self.sent.fetch_add(length, Ordering::Relaxed);
+        self.progress.advance(length, self.rest.is_empty());
         Poll::Ready(Some(Ok(Frame::data(part))))
     }
 

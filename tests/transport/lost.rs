@@ -13,14 +13,16 @@ use super::raw::{
 };
 
 #[tokio::test]
-async fn a_refused_connection_is_not_sent() {
+async fn a_refused_connection_is_not_sent_and_its_body_not_counted() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
     let url = format!("http://{address}/r");
-    let message = assert_not_sent(raw::send(&url, &network(), get("x")).await);
+    let transport = raw::http(&url, &network());
+    let message = assert_not_sent(transport.send(put("application/json", "{}")).await);
     assert!(message.contains("refused"), "{message}");
     assert!(!message.contains("http://"), "{message}");
+    assert_eq!(transport.sent_bytes(), 0);
 }
 
 #[tokio::test]
