@@ -27,6 +27,11 @@ use super::{gzip, header as value_rule, tls};
 /// the closing is lost, and a new connection costs less than finding out what became of it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// Longest body of an error reply, in bytes: beyond any list of what is missing.
+const LONGEST_ERROR: usize = 16 << 20;
+/// Longest body of another reply, in bytes. The longest are outlines of large documents.
+const LONGEST_REPLY: usize = 2 << 30;
+
 /// A remote over the network.
 pub struct Http {
     client: Client,
@@ -152,11 +157,16 @@ impl Http {
             .map_err(|Stalled| self.silent("the remote did not answer"))?
             .map_err(|error| not_answered(&error))?;
         let mut body = BytesMut::new();
+        let longest = longest(reply.status().as_u16());
         loop {
             let part = patience::for_part(reply.chunk(), self.timeout)
                 .await
                 .map_err(|Stalled| self.silent("the reply of the remote stopped"))?;
             match part {
+                Ok(Some(part)) if part.len() > longest - body.len() => {
+                    let why = format!("the reply of the remote has more than {longest} bytes");
+                    return Err(TransportFailure::lost(why));
+                }
                 Ok(Some(part)) if body.is_empty() => body = part.into(),
                 Ok(Some(part)) => body.extend_from_slice(&part),
                 Ok(None) => break,
@@ -246,6 +256,15 @@ fn through(proxy: &Proxy) -> Result<reqwest::Proxy, TransportError> {
         through = through.custom_http_auth(value);
     }
     Ok(through)
+}
+
+/// Returns the most bytes that are read of a reply.
+fn longest(status: u16) -> usize {
+    if status >= 400 {
+        LONGEST_ERROR
+    } else {
+        LONGEST_REPLY
+    }
 }
 
 /// Only an error of connecting proves that nothing was sent (HTTP binding §15.1). A connection

@@ -215,3 +215,29 @@ async fn without_a_timeout_a_late_reply_is_taken() {
         204
     );
 }
+
+#[tokio::test]
+async fn an_error_reply_of_more_than_16_mib_is_given_up_and_another_is_read_in_full() {
+    const LIMIT: usize = 16 << 20;
+    for (status, length, is_read) in [
+        ("502 Bad Gateway", LIMIT, true),
+        ("502 Bad Gateway", LIMIT + 1, false),
+        ("200 OK", LIMIT + 1, true),
+    ] {
+        let address = serve(move |_, mut stream| async move {
+            let _request = read_request(&mut stream).await;
+            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            // The client may have gone away.
+            let _ = stream.write_all(&vec![b'x'; length]).await;
+        })
+        .await;
+        let sent = raw::send(&format!("http://{address}"), &network(), get("x")).await;
+        if is_read {
+            assert_eq!(sent.unwrap().body.len(), length);
+        } else {
+            let message = assert_lost(sent);
+            assert!(message.contains("more than 16777216 bytes"), "{message}");
+        }
+    }
+}
