@@ -1,7 +1,9 @@
 //! A secret, and the mask that keeps secrets out of text that others wrote.
 
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -14,6 +16,10 @@ const REDACTED: &str = "[REDACTED]";
 const LINE_BYTES: usize = 8;
 /// Encoded forms below this length would hide innocent text.
 const ENCODED_BYTES: usize = 4;
+
+/// Most credentials that are remembered besides the lasting one: requests that are on their way side
+/// by side may carry different ones, and their replies repeat no older ones.
+const RECENT: usize = 8;
 
 /// A text that must not be seen.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,88 +45,88 @@ impl fmt::Debug for Secret {
 
 /// Hides the secrets it knows. Clones share what they know.
 #[derive(Clone, Default)]
-pub struct Mask(Arc<RwLock<Known>>);
+pub struct Mask(Arc<Known>);
 
 #[derive(Default)]
 struct Known {
-    secrets: Vec<Secret>,
-    patterns: Vec<Vec<u8>>,
+    lasting: Option<Secret>,
+    /// The newest last.
+    recent: Mutex<VecDeque<Secret>>,
 }
 
 impl Mask {
-    /// Adds the value of an `Authorization` header: the whole, the part after the scheme, and what
-    /// that stands for if the scheme is Basic.
+    /// Returns a mask that hides an `Authorization` value for good.
+    pub fn of_authorization(value: Option<Secret>) -> Self {
+        Self(Arc::new(Known {
+            lasting: value,
+            recent: Mutex::default(),
+        }))
+    }
+
+    /// Adds the value of an `Authorization` header. A credential that changes with every request is
+    /// not remembered for ever: the last [`RECENT`] values are.
     pub fn add_authorization(&self, value: &Secret) {
-        if !self.learn(value) {
+        let mut recent = self.recent();
+        if recent.back() == Some(value) {
             return;
         }
-        let Some((scheme, rest)) = value.expose().split_once(' ') else {
-            return;
-        };
-        let credentials = rest.trim();
-        self.learn(&Secret::new(credentials.to_owned()));
-        if !scheme.eq_ignore_ascii_case("basic") {
-            return;
+        recent.retain(|known| known != value);
+        if recent.len() == RECENT {
+            recent.pop_front();
         }
-        let decoded = STANDARD.decode(credentials).ok();
-        if let Some(pair) = decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
-            if let Some((_, password)) = pair.split_once(':') {
-                self.learn(&Secret::new(password.to_owned()));
-            }
-            self.learn(&Secret::new(pair));
-        }
+        recent.push_back(value.clone());
     }
 
     /// Returns `text` with every known secret replaced, in any of its spellings.
-    pub fn hide(&self, text: &str) -> String {
-        String::from_utf8_lossy(&self.hide_bytes(text.as_bytes()).unwrap_or(text.into()))
-            .into_owned()
-    }
-
-    /// Returns `bytes` with every known secret replaced, or `None` if there is none in them.
-    pub fn hide_bytes(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+    pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut found = Vec::new();
-        for pattern in &known.patterns {
+        for pattern in self.patterns() {
             let mut from = 0;
             // Matches of one pattern may overlap as well.
-            while let Some(at) = memmem::find(&bytes[from..], pattern) {
-                found.push((from + at, from + at + pattern.len()));
-                from += at + 1;
+            while let Some(at) = memmem::find(&text.as_bytes()[from..], pattern.as_bytes()) {
+                let (start, end) = (from + at, from + at + pattern.len());
+                found.push((start, end));
+                from = start + 1;
             }
         }
         if found.is_empty() {
-            return None;
+            return Cow::Borrowed(text);
         }
         found.sort_unstable();
-        let mut hidden = Vec::with_capacity(bytes.len());
+        let mut hidden = String::with_capacity(text.len());
         let mut end = 0;
         for (from, to) in found {
             if from >= end {
-                hidden.extend_from_slice(&bytes[end..from]);
-                hidden.extend_from_slice(REDACTED.as_bytes());
+                hidden.push_str(&text[end..from]);
+                hidden.push_str(REDACTED);
             }
             // Overlapping matches are one (§7.3).
             end = end.max(to);
         }
-        hidden.extend_from_slice(&bytes[end..]);
-        Some(hidden)
+        hidden.push_str(&text[end..]);
+        Cow::Owned(hidden)
     }
 
-    /// Adds a secret; returns false if it was known, or is nothing.
-    fn learn(&self, secret: &Secret) -> bool {
-        let is_known = |known: &Known| known.secrets.contains(secret);
-        if secret.expose().is_empty()
-            || is_known(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-        {
-            return false;
-        }
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.secrets.push(secret.clone());
-        for line in lines(secret.expose()) {
-            known.patterns.extend(spellings(line));
-        }
-        true
+    /// Returns all spellings of all that is known: only texts of failures are worth the work.
+    fn patterns(&self) -> Vec<String> {
+        let recent: Vec<Secret> = self.recent().iter().cloned().collect();
+        let values = self.0.lasting.iter().chain(&recent);
+        let mut patterns: Vec<String> = values
+            .flat_map(parts)
+            .flat_map(|part| {
+                lines(&part)
+                    .into_iter()
+                    .flat_map(spellings)
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        patterns.sort_unstable();
+        patterns.dedup();
+        patterns
+    }
+
+    fn recent(&self) -> MutexGuard<'_, VecDeque<Secret>> {
+        self.0.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -128,6 +134,26 @@ impl fmt::Debug for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mask")
     }
+}
+
+/// Returns what is secret of an `Authorization` value: the whole, the part after the scheme, and what
+/// that stands for if the scheme is Basic.
+fn parts(value: &Secret) -> Vec<String> {
+    let mut parts = vec![value.expose().to_owned()];
+    if let Some((scheme, rest)) = value.expose().split_once(' ') {
+        let credentials = rest.trim();
+        parts.push(credentials.to_owned());
+        let decoded = STANDARD.decode(credentials).ok();
+        let pair = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(pair) = pair.filter(|_| scheme.eq_ignore_ascii_case("basic")) {
+            parts.extend(
+                pair.split_once(':')
+                    .map(|(_, password)| password.to_owned()),
+            );
+            parts.push(pair);
+        }
+    }
+    parts
 }
 
 /// Returns the parts of a secret that count as its values (§7.3).
@@ -142,7 +168,7 @@ fn lines(secret: &str) -> Vec<&str> {
 
 /// Returns a text raw, in JSON strings, percent-encoded, hexadecimal, and in base64 wherever in a
 /// longer text it may begin.
-fn spellings(text: &str) -> Vec<Vec<u8>> {
+fn spellings(text: &str) -> Vec<String> {
     const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'-')
         .remove(b'.')
@@ -164,9 +190,7 @@ fn spellings(text: &str) -> Vec<Vec<u8>> {
     }
     encoded.retain(|spelling| spelling.len() >= ENCODED_BYTES);
     encoded.push(text.to_owned());
-    encoded.sort();
-    encoded.dedup();
-    encoded.into_iter().map(String::into_bytes).collect()
+    encoded
 }
 
 fn lowercase_triplets(percent: &str) -> String {
@@ -200,7 +224,7 @@ mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-    use super::{Mask, Secret};
+    use super::{Mask, RECENT, Secret};
 
     const TOKEN: &str = "t0p/s3cr?t+v\u{e4}lue";
 
@@ -258,6 +282,25 @@ mod tests {
         assert_eq!(mask.hide("abcabcabcabc!"), "[REDACTED]!");
         let mask = self::mask("first line\nx\nsecond line");
         assert_eq!(mask.hide("x second line"), "x [REDACTED]");
+    }
+
+    #[test]
+    fn the_last_credentials_are_remembered_and_the_lasting_one() {
+        let lasting = Secret::new("Basic lasting".to_owned());
+        let mask = Mask::of_authorization(Some(lasting));
+        let token = |number: usize| format!("token-{number:03}");
+        for number in 0..100 {
+            // The one of before comes back every time.
+            for number in [number, number / 2 * 2] {
+                mask.add_authorization(&Secret::new(format!("Bearer {}", token(number))));
+            }
+        }
+        assert_eq!(mask.recent().len(), RECENT);
+        for number in 92..100 {
+            assert_eq!(mask.hide(&token(number)), "[REDACTED]", "{number}");
+        }
+        assert_eq!(mask.hide(&token(91)), token(91));
+        assert_eq!(mask.hide("lasting"), "[REDACTED]");
     }
 
     #[test]

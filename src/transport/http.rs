@@ -1,5 +1,6 @@
 //! DPE/1 over HTTP, by reqwest.
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::fmt;
@@ -65,13 +66,8 @@ impl Http {
     ) -> Result<Self, TransportError> {
         let base = remote.as_str().to_owned();
         let proxy = proxy::decide(variable, &base)?;
-        let mask = Mask::default();
-        if let Some(authorization) = proxy
-            .as_ref()
-            .and_then(|proxy| proxy.authorization.as_ref())
-        {
-            mask.add_authorization(authorization);
-        }
+        let of_proxy = proxy.as_ref().and_then(|proxy| proxy.authorization.clone());
+        let mask = Mask::of_authorization(of_proxy);
         Ok(Self {
             client: client(&base, network, proxy.as_ref())?,
             base,
@@ -194,10 +190,11 @@ impl Transport for Http {
         let prepared = self.prepare(request).await?;
         let mut response = self.exchange(prepared).await?;
         // What others say of a failure is shown to people; it must not show them a secret.
-        if response.status >= 400
-            && let Some(hidden) = self.mask.hide_bytes(&response.body)
-        {
-            response.body = hidden.into();
+        if response.status >= 400 {
+            let text = String::from_utf8_lossy(&response.body);
+            if let Cow::Owned(hidden) = self.mask.hide(&text) {
+                response.body = hidden.into();
+            }
         }
         Ok(response)
     }
