@@ -14,8 +14,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 const REDACTED: &str = "[REDACTED]";
 /// Lines of a secret from this length on are secrets themselves (§7.3).
 const LINE_BYTES: usize = 8;
-/// Encoded forms below this length would hide innocent text.
-const ENCODED_BYTES: usize = 4;
+/// Below this length, encoded forms are not looked for, and a secret itself is hidden only where it
+/// stands alone: as a part of words it would make every message unreadable.
+const SHORT_BYTES: usize = 4;
 
 /// Most credentials that are remembered besides the lasting one: requests that are on their way side
 /// by side may carry different ones, and their replies repeat no older ones.
@@ -85,7 +86,9 @@ impl Mask {
             // Matches of one pattern may overlap as well.
             while let Some(at) = memmem::find(&text.as_bytes()[from..], pattern.as_bytes()) {
                 let (start, end) = (from + at, from + at + pattern.len());
-                found.push((start, end));
+                if pattern.len() >= SHORT_BYTES || stands_alone(text, start, end) {
+                    found.push((start, end));
+                }
                 from = start + 1;
             }
         }
@@ -134,6 +137,16 @@ impl fmt::Debug for Mask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Mask")
     }
+}
+
+/// Returns true if neither a letter nor a digit is next to a part of a text.
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let before = text[..start].chars().next_back();
+    let after = text[end..].chars().next();
+    ![before, after]
+        .into_iter()
+        .flatten()
+        .any(char::is_alphanumeric)
 }
 
 /// Returns what is secret of an `Authorization` value: the whole, the part after the scheme, and what
@@ -188,7 +201,7 @@ fn spellings(text: &str) -> Vec<String> {
     for before in 0..3 {
         encoded.extend(base64_at(text.as_bytes(), before));
     }
-    encoded.retain(|spelling| spelling.len() >= ENCODED_BYTES);
+    encoded.retain(|spelling| spelling.len() >= SHORT_BYTES);
     encoded.push(text.to_owned());
     encoded
 }
@@ -282,6 +295,22 @@ mod tests {
         assert_eq!(mask.hide("abcabcabcabc!"), "[REDACTED]!");
         let mask = self::mask("first line\nx\nsecond line");
         assert_eq!(mask.hide("x second line"), "x [REDACTED]");
+    }
+
+    #[test]
+    fn a_short_secret_is_hidden_where_it_stands_alone_and_no_word_is_torn() {
+        let mask = mask("Bearer dpe");
+        for (text, hidden) in [
+            ("dpe", "[REDACTED]"),
+            ("token=dpe, as sent", "token=[REDACTED], as sent"),
+            (
+                "the scheme dpe:// in dpes and \u{e9}dpe",
+                "the scheme [REDACTED]:// in dpes and \u{e9}dpe",
+            ),
+            ("Bearer dpe", "[REDACTED]"),
+        ] {
+            assert_eq!(mask.hide(text), hidden);
+        }
     }
 
     #[test]

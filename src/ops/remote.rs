@@ -1,5 +1,6 @@
 //! Opens the remote that a command works on.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -87,6 +88,13 @@ impl Transport for AnyTransport {
         match self {
             Self::Store(_) => None,
             Self::Http(http) => Some(http.sent_bytes()),
+        }
+    }
+
+    fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self {
+            Self::Store(store) => store.hide(text),
+            Self::Http(http) => http.hide(text),
         }
     }
 }

@@ -165,11 +165,33 @@ impl OperationError {
     }
 
     /// Returns the first line of an error page that came instead of a DPE reply; it may hold
-    /// anything, secrets included.
+    /// anything, secrets included unless they are hidden.
     pub fn page_line(&self) -> Option<&str> {
         match self {
             Self::Reply(ReplyError::Unexpected { line, .. }) => line.as_deref(),
             _ => None,
+        }
+    }
+
+    /// Returns the error with `hide` applied to every text in it that others wrote, or that repeats
+    /// what they wrote. Nothing of it is for people before that.
+    #[must_use]
+    pub fn hiding(self, hide: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Reply(reply) => Self::Reply(reply.hiding(hide)),
+            Self::NotSent { message } => Self::NotSent {
+                message: hide(&message),
+            },
+            Self::Lost { message } => Self::Lost {
+                message: hide(&message),
+            },
+            // Written here, and without what was to be sent.
+            Self::LocalRequest { .. }
+            | Self::Credential { .. }
+            | Self::BlobUnreadable { .. }
+            | Self::TooLarge { .. }
+            | Self::MissingBlob { .. }
+            | Self::ForceNotConfirmed { .. } => self,
         }
     }
 

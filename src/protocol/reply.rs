@@ -13,6 +13,12 @@ use crate::model::{Contract, Contracts, Hash};
 use crate::protocol::problem::{self, Reported};
 use crate::protocol::{ErrorCode, Response, RetryAfter, decimal, headers};
 
+/// Most characters of an error page that are shown.
+const LONGEST_LINE: usize = 200;
+/// Where the line of an error page is looked for: a secret that begins among the characters that are
+/// shown ends in there.
+const SEARCHED_BYTES: usize = 64 << 10;
+
 /// A reply that is not what the operation promises.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
 pub enum ReplyError {
@@ -36,7 +42,8 @@ pub enum ReplyError {
         why: String,
         /// `Retry-After`, if there was one.
         retry_after: Option<RetryAfter>,
-        /// The first line of the body of an error page; may hold secrets and anything else.
+        /// The first line of the body of an error page; may hold secrets and anything else, and is
+        /// cut to a length for people only when those are hidden.
         line: Option<Box<str>>,
     },
     /// The server speaks another protocol.
@@ -86,6 +93,34 @@ impl ReplyError {
         }
     }
 
+    /// Returns the error with `hide` applied to every text that came with the reply. A line is cut
+    /// only then: a part of a secret would not be known for one.
+    pub(super) fn hiding(self, hide: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Coded(mut coded) => {
+                coded.message = hide(&coded.message);
+                if coded.known.is_none() {
+                    coded.code = hide(&coded.code);
+                }
+                Self::Coded(coded)
+            }
+            Self::Unexpected {
+                status,
+                why,
+                retry_after,
+                line,
+            } => Self::Unexpected {
+                status,
+                why: hide(&why),
+                retry_after,
+                line: line.map(|line| hide(&line).chars().take(LONGEST_LINE).collect()),
+            },
+            Self::Incompatible { protocol } => Self::Incompatible {
+                protocol: hide(&protocol),
+            },
+        }
+    }
+
     /// Returns the refusal that the remote would have answered with, had not somebody between
     /// answered in its place (http-binding §15.3).
     pub(crate) fn concluded(code: ErrorCode, status: u16, message: impl Into<String>) -> Self {
@@ -102,12 +137,12 @@ impl ReplyError {
     }
 }
 
-/// The first line that says something, without control characters and cut at 200 of the others.
+/// The first line that says something, without control characters.
 fn first_line(body: &[u8]) -> Option<Box<str>> {
-    let start = &body[..body.len().min(4096)];
+    let start = &body[..body.len().min(SEARCHED_BYTES)];
     let text = String::from_utf8_lossy(start);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    let shown: String = line.chars().filter(|c| !c.is_control()).take(200).collect();
+    let shown: String = line.chars().filter(|c| !c.is_control()).collect();
     Some(shown.into())
 }
 

@@ -9,8 +9,8 @@ use crate::protocol::delivery::{
 };
 use crate::protocol::machine::Read;
 use crate::protocol::wire::{capabilities, head, heads, list, skeleton};
-use crate::protocol::{Machine, Operation, ReplyError, Request, Response};
-use crate::runner::client_error::{ClientError, classify};
+use crate::protocol::{Machine, Operation, OperationError, ReplyError, Request, Response};
+use crate::runner::client_error::ClientError;
 use crate::runner::client_sessions::Sessions;
 use crate::runner::drive::drive;
 use crate::runner::supply::{Room, Supply};
@@ -41,7 +41,7 @@ impl<T: Transport> Client<T> {
         let (no_blobs, room) = (Blobs::default(), Room::default());
         let capabilities = drive(read, &transport, &Supply::new(&no_blobs, &room))
             .await
-            .map_err(|error| classify(&error, false))
+            .map_err(|error| *ClientError::over(&transport, error, false).failure)
             .map_err(|failure| match failure.level {
                 Level::Item => Failure {
                     level: Level::Round,
@@ -152,7 +152,7 @@ impl<T: Transport> Client<T> {
             if let Some(session) = session {
                 self.sessions.keep(uri, session);
             }
-            ClientError::from(failed)
+            self.failed(failed.error, failed.outcome_unknown)
         })
     }
 
@@ -182,7 +182,11 @@ impl<T: Transport> Client<T> {
         let read = Read::new(operation, request, decode);
         self.drive(read, &Blobs::default())
             .await
-            .map_err(ClientError::of_read)
+            .map_err(|error| self.failed(error, false))
+    }
+
+    fn failed(&self, error: OperationError, outcome_unknown: bool) -> ClientError {
+        ClientError::over(&self.transport, error, outcome_unknown)
     }
 
     async fn drive<M: Machine>(&self, machine: M, blobs: &Blobs) -> M::Outcome {
@@ -233,12 +237,12 @@ impl<T: Transport> Remote for Client<T> {
     async fn delete(&self, uri: &FileUri, base: Hash) -> Result<(), WriteError> {
         let delete = Delete::of(uri, base, self.terms.contract);
         let deleted = self.drive(delete, &Blobs::default()).await;
-        Ok(deleted.map_err(ClientError::from)?)
+        Ok(deleted.map_err(|failed| self.failed(failed.error, failed.outcome_unknown))?)
     }
 
     async fn rename(&self, from: &FileUri, to: &FileUri, base: Hash) -> Result<Hash, WriteError> {
         let moving = Move::of(from, to, base, self.terms.contract);
         let moved = self.drive(moving, &Blobs::default()).await;
-        Ok(moved.map_err(ClientError::from)?)
+        Ok(moved.map_err(|failed| self.failed(failed.error, failed.outcome_unknown))?)
     }
 }

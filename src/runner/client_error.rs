@@ -4,10 +4,9 @@ use std::fmt::Display;
 
 use miette::Diagnostic;
 
-use crate::protocol::delivery::{DeliveryFailed, WriteFailed};
 use crate::protocol::{ErrorCode, OperationError, ReplyError};
 use crate::sync::failure::{ErrorPage, Failure, FailureSource, Level};
-use crate::sync::ports::{Refusal, WriteError};
+use crate::sync::ports::{Refusal, Transport, WriteError};
 
 /// Why a request did not do what it should, for a person at a command.
 #[derive(Debug, thiserror::Error)]
@@ -41,11 +40,18 @@ impl Diagnostic for ClientError {
 }
 
 impl ClientError {
-    pub(super) fn of_read(error: OperationError) -> Self {
-        Self::of_write(error, false)
+    /// Returns what the failure of a request over `transport` means. Here, and nowhere else, the
+    /// texts of an error become texts for people: without the secrets of the transport.
+    pub(super) fn over(
+        transport: &impl Transport,
+        error: OperationError,
+        outcome_unknown: bool,
+    ) -> Self {
+        let error = error.hiding(|text| transport.hide(text).into_owned());
+        Self::of(error, outcome_unknown)
     }
 
-    /// Returns the error of a reply that is well-formed and cannot be.
+    /// Returns the error of a reply that is well-formed and cannot be. `why` is written here.
     pub(crate) fn unexpected(status: u16, why: &str) -> Self {
         let reply = ReplyError::Unexpected {
             status,
@@ -53,7 +59,7 @@ impl ClientError {
             retry_after: None,
             line: None,
         };
-        Self::of_read(reply.into())
+        Self::of(reply.into(), false)
     }
 
     /// Returns what a person can do about it.
@@ -70,25 +76,13 @@ impl ClientError {
         }
     }
 
-    fn of_write(error: OperationError, outcome_unknown: bool) -> Self {
+    fn of(error: OperationError, outcome_unknown: bool) -> Self {
         Self {
             failure: Box::new(classify(&error, outcome_unknown)),
             refusal: refusal(&error).filter(|_| !outcome_unknown),
             outcome_unknown,
             error: Some(Box::new(error)),
         }
-    }
-}
-
-impl From<WriteFailed> for ClientError {
-    fn from(failed: WriteFailed) -> Self {
-        Self::of_write(failed.error, failed.outcome_unknown)
-    }
-}
-
-impl From<DeliveryFailed> for ClientError {
-    fn from(failed: DeliveryFailed) -> Self {
-        Self::of_write(failed.error, failed.outcome_unknown)
     }
 }
 
@@ -141,7 +135,7 @@ fn refusal(error: &OperationError) -> Option<Refusal> {
 
 /// The table of connector contract §25.2. "Not DPE" comes before "unknown": it decides how the
 /// round ends, while the intent is kept all the same.
-pub(super) fn classify(error: &OperationError, outcome_unknown: bool) -> Failure {
+fn classify(error: &OperationError, outcome_unknown: bool) -> Failure {
     Failure {
         page: error.page_line().map(|line| {
             Box::new(ErrorPage {

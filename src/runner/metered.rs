@@ -1,5 +1,6 @@
 //! Counts what goes to the remote.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::protocol::{Request, Response};
@@ -55,5 +56,9 @@ impl<T: Transport> Transport for Metered<T> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.transport.send(request).await
+    }
+
+    fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.transport.hide(text)
     }
 }

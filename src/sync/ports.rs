@@ -1,5 +1,6 @@
 //! The ports of the runner: what it needs from the world, as traits.
 
+use std::borrow::Cow;
 use std::future::Future;
 
 use bytes::Bytes;
@@ -27,6 +28,13 @@ pub trait Transport: Send + Sync {
     /// requests tell: because it compresses them.
     fn wire_bytes(&self) -> Option<u64> {
         None
+    }
+
+    /// Returns a text that others wrote without any secret that this transport sent them
+    /// (connector contract §7.3). Replies are handed over as they came; what is taken from them
+    /// for people has to pass through here before anybody sees it.
+    fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        Cow::Borrowed(text)
     }
 }
 

@@ -188,15 +188,11 @@ impl Http {
 impl Transport for Http {
     async fn send(&self, request: Request) -> Result<Response, TransportFailure> {
         let prepared = self.prepare(request).await?;
-        let mut response = self.exchange(prepared).await?;
-        // What others say of a failure is shown to people; it must not show them a secret.
-        if response.status >= 400 {
-            let text = String::from_utf8_lossy(&response.body);
-            if let Cow::Owned(hidden) = self.mask.hide(&text) {
-                response.body = hidden.into();
-            }
-        }
-        Ok(response)
+        self.exchange(prepared).await
+    }
+
+    fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.mask.hide(text)
     }
 }
 

@@ -8,5 +8,6 @@ mod fixture_scenarios;
 mod lost_replies;
 mod moves;
 mod refresh;
+mod secrets;
 mod sessions;
 mod stale_moves;
