@@ -129,9 +129,7 @@ impl Exit {
             | ServeError::Grant(_) => Self::Usage,
             ServeError::Grants(_) => Self::Instance,
             ServeError::Ready(_) => Self::Unwritten,
-            ServeError::Listen { .. } | ServeError::Signals(_) | ServeError::Socket(_) => {
-                Self::Failed
-            }
+            ServeError::Listen { .. } | ServeError::Signals(_) => Self::Failed,
         }
     }
 }

@@ -134,13 +134,6 @@ pub enum ServeError {
     #[error("cannot say that the remote is ready")]
     #[diagnostic(code(dpe::ops::serve::ready), help("check where standard output goes"))]
     Ready(#[source] io::Error),
-    /// The socket failed.
-    #[error("the remote can no longer be served")]
-    #[diagnostic(
-        code(dpe::ops::serve::socket),
-        help("start it again; acknowledged writes are in the store")
-    )]
-    Socket(#[source] io::Error),
 }
 
 /// Serves until `shutdown` is ready and requests in flight are answered. `ready` is given the line
@@ -175,9 +168,8 @@ pub async fn serve(
     };
     let service = Service::new(store, plan.limits, options);
     ready(&line).map_err(ServeError::Ready)?;
-    server::serve(listener, &service, shutdown)
-        .await
-        .map_err(ServeError::Socket)
+    server::serve(listener, &service, shutdown).await;
+    Ok(())
 }
 
 /// Refuses what can be seen to be wrong before anything is touched.

@@ -11,6 +11,7 @@ mod blocking;
 mod body;
 mod chunk;
 mod clock;
+mod connection;
 mod cursor;
 mod hooks;
 mod in_process;

@@ -120,6 +120,11 @@ impl Service {
         // The paths are compared decoded (http-binding §1.2), which a routing table would not do.
         Router::new().fallback(handle).with_state(self.clone())
     }
+
+    /// Returns where to say what goes wrong.
+    pub(super) fn on_incident(&self) -> OnIncident {
+        Arc::clone(&self.inner.on_incident)
+    }
 }
 
 async fn handle(State(service): State<Service>, request: Request<Body>) -> Response<Body> {
