@@ -7,12 +7,15 @@ use std::time::Duration;
 use axum::body::{Body, HttpBody as _};
 use bytes::{Bytes, BytesMut};
 use flate2::bufread::MultiGzDecoder;
+use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
+use tokio::time::timeout;
 
 use crate::protocol::ErrorCode;
 use crate::protocol::response::merged;
 use crate::server::answer::Refusal;
+use crate::server::room::{self, Place};
 use crate::server::service;
 
 /// The coding a server of ours declares.
@@ -22,6 +25,9 @@ pub(super) const GZIP: &str = "gzip";
 const DRAIN_FOR: Duration = Duration::from_secs(3);
 const DRAIN_MAX: usize = 64 << 20;
 
+/// How long the next bytes of a body may take.
+const SILENCE: Duration = Duration::from_secs(30);
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Coding {
     Identity,
@@ -29,7 +35,9 @@ enum Coding {
 }
 
 /// Reads and decodes a body without `Content-Range`; exactly `max` decoded bytes are accepted.
-pub(super) async fn read(headers: &HeaderMap, body: Body, max: u64) -> Result<Bytes, Refusal> {
+/// What it occupies is held until the place is dropped.
+pub(super) async fn read(head: &Parts, body: Body, max: u64) -> Result<(Bytes, Place), Refusal> {
+    let headers = &head.headers;
     let coding = match coding(headers) {
         Ok(coding) => coding,
         Err(refusal) => {
@@ -42,17 +50,25 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, max: u64) -> Result<By
         Coding::Identity => max,
         Coding::Gzip => max.saturating_mul(2).saturating_add(1024),
     };
-    let raw = read_raw(headers, body, raw_max).await?;
-    match coding {
-        Coding::Identity => Ok(raw),
-        Coding::Gzip => service::off_thread(raw.len(), move || decode(&raw, max)).await,
-    }
+    let decoded_max = match coding {
+        Coding::Identity => 0,
+        Coding::Gzip => max,
+    };
+    let (raw, place) = collect(head, body, raw_max, decoded_max).await?;
+    let bytes = match coding {
+        Coding::Identity => raw,
+        Coding::Gzip => service::off_thread(raw.len(), move || decode(&raw, max)).await?,
+    };
+    Ok((bytes, place))
 }
 
 /// Reads a body as it is; exactly `max` bytes are accepted.
-pub(super) async fn read_raw(headers: &HeaderMap, body: Body, max: u64) -> Result<Bytes, Refusal> {
-    let max = usize::try_from(max).unwrap_or(usize::MAX);
-    collect(headers, body, max).await
+pub(super) async fn read_raw(
+    head: &Parts,
+    body: Body,
+    max: u64,
+) -> Result<(Bytes, Place), Refusal> {
+    collect(head, body, max, 0).await
 }
 
 /// Reads on in the background what the answer does not wait for (T1–T4 must not). A sender that
@@ -87,23 +103,34 @@ fn coding(headers: &HeaderMap) -> Result<Coding, Refusal> {
     }
 }
 
-/// Collects at most `max` bytes; a body of one frame is not copied.
-async fn collect(headers: &HeaderMap, mut body: Body, max: usize) -> Result<Bytes, Refusal> {
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > max {
-        drain(headers, body);
+/// Collects at most `max` bytes, when there is room for them and for `more` that are made of them;
+/// a body of one frame is not copied.
+async fn collect(
+    head: &Parts,
+    mut body: Body,
+    max: u64,
+    more: u64,
+) -> Result<(Bytes, Place), Refusal> {
+    let hint = body.size_hint();
+    if hint.lower() > max {
+        drain(&head.headers, body);
         return Err(too_large());
     }
+    let most = hint.upper().map_or(max, |upper| upper.min(max));
+    let place = match room::enter(head, most.saturating_add(more)).await {
+        Ok(place) => place,
+        Err(refusal) => {
+            drain(&head.headers, body);
+            return Err(refusal);
+        }
+    };
+    let announced = usize::try_from(hint.lower()).unwrap_or(usize::MAX);
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
     let mut first = Bytes::new();
     let mut whole = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        // The sender went away or broke the framing; nobody reads this answer.
-        let frame = frame.map_err(|_| Refusal::bare(StatusCode::BAD_REQUEST))?;
-        let Ok(data) = frame.into_data() else {
-            continue;
-        };
+    while let Some(data) = next(&mut body).await? {
         if first.len() + whole.len() + data.len() > max {
-            drain(headers, body);
+            drain(&head.headers, body);
             return Err(too_large());
         }
         if first.is_empty() && whole.is_empty() {
@@ -116,11 +143,27 @@ async fn collect(headers: &HeaderMap, mut body: Body, max: usize) -> Result<Byte
         }
         whole.extend_from_slice(&data);
     }
-    Ok(if whole.is_empty() {
+    let bytes = if whole.is_empty() {
         first
     } else {
         whole.freeze()
-    })
+    };
+    Ok((bytes, place))
+}
+
+/// Returns the next bytes of a body, none of them where it has something else.
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Refusal> {
+    let frame = timeout(SILENCE, body.frame()).await;
+    let frame = frame.map_err(|_| {
+        // The rest may still come, and would be taken for the next request.
+        Refusal::bare_with(StatusCode::REQUEST_TIMEOUT, header::CONNECTION, "close")
+    })?;
+    match frame {
+        Some(Ok(frame)) => Ok(Some(frame.into_data().unwrap_or_default())),
+        // The sender went away or broke the framing; nobody reads this answer.
+        Some(Err(_)) => Err(Refusal::bare(StatusCode::BAD_REQUEST)),
+        None => Ok(None),
+    }
 }
 
 /// Decodes one or more gzip members, stopping at the limit.
@@ -147,14 +190,19 @@ fn too_large() -> Refusal {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
     use std::io::Write;
+    use std::time::Duration;
 
     use axum::body::Body;
     use flate2::Compression;
     use flate2::write::GzEncoder;
-    use http::{HeaderMap, HeaderValue, header};
+    use futures_util::stream::{self, StreamExt};
+    use http::{HeaderValue, Request, header};
+    use tokio::time::{Instant, sleep};
 
-    use super::read;
+    use super::{SILENCE, read};
+    use crate::protocol::headers;
 
     fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -167,12 +215,13 @@ mod tests {
         body: Vec<u8>,
         max: u64,
     ) -> Result<Vec<u8>, u16> {
-        let mut headers = HeaderMap::new();
+        let mut head = Request::new(()).into_parts().0;
         if let Some(coding) = coding {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding));
+            let coding = HeaderValue::from_static(coding);
+            head.headers.insert(header::CONTENT_ENCODING, coding);
         }
-        match read(&headers, Body::from(body), max).await {
-            Ok(bytes) => Ok(bytes.to_vec()),
+        match read(&head, Body::from(body), max).await {
+            Ok((bytes, _)) => Ok(bytes.to_vec()),
             Err(refusal) => Err(refusal.into_answer(false).status().as_u16()),
         }
     }
@@ -245,5 +294,26 @@ mod tests {
     async fn raw_body_far_above_the_limit_is_too_large_before_it_is_decoded() {
         let refusal = outcome(Some("gzip"), vec![b'x'; 4000], 1000).await;
         assert_eq!(refusal, Err(413));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn body_that_stops_coming_is_a_timeout_and_one_that_is_slow_is_not() {
+        let chunk = || async {
+            sleep(SILENCE - Duration::from_secs(1)).await;
+            Ok::<_, Infallible>("abc")
+        };
+        let slow = || stream::iter(0..3).then(move |_| chunk());
+        let head = Request::new(()).into_parts().0;
+        let read_slow = read(&head, Body::from_stream(slow()), 100).await;
+        assert_eq!(read_slow.unwrap().0, "abcabcabc");
+
+        let begun = Instant::now();
+        let stuck = Body::from_stream(slow().chain(stream::pending()));
+        let refusal = read(&head, stuck, 100).await.err().unwrap();
+        assert!(begun.elapsed() < SILENCE * 4, "{:?}", begun.elapsed());
+        let answer = refusal.into_answer(false);
+        assert_eq!(answer.status(), 408);
+        assert_eq!(answer.headers()[header::CONNECTION], "close");
+        assert!(!answer.headers().contains_key(headers::DPE_ERROR_CODE));
     }
 }

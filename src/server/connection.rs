@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
-use http::Request;
+use axum::body::{Body, HttpBody as _};
+use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -20,6 +20,7 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::task::JoinError;
 use tokio::time::{Instant, sleep_until};
 use tower::ServiceExt;
 
@@ -55,7 +56,7 @@ pub(super) async fn serve(
     let answering = Arc::clone(&signs);
     let service = service_fn(move |request: Request<Incoming>| {
         let answering = Answering::new(Arc::clone(&answering));
-        let answer = router.clone().oneshot(request.map(Body::new));
+        let answer = answer(router.clone(), request.map(Body::new));
         async move {
             let _answering = answering;
             answer.await
@@ -91,6 +92,19 @@ pub(super) async fn serve(
             }
         }
     }
+}
+
+/// Returns the answer to a request. One with a body is seen to its end even if its peer goes away:
+/// what is made of the body is in memory until then, and must not be forgotten in the count.
+async fn answer(router: Router, request: Request<Body>) -> Result<Response<Body>, JoinError> {
+    let has_body = !request.body().is_end_stream();
+    let answer = router.oneshot(request);
+    let answer = if has_body {
+        tokio::spawn(answer).await?
+    } else {
+        answer.await
+    };
+    Ok(answer.unwrap_or_else(|never| match never {}))
 }
 
 fn builder(patience: Patience) -> Builder<TokioExecutor> {

@@ -7,12 +7,14 @@ use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
+use axum::Extension;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::server::connection::{self, Patience};
+use crate::server::room::Room;
 use crate::server::sessions::SWEEP_EVERY;
 use crate::server::{OnIncident, Service};
 
@@ -46,7 +48,9 @@ pub async fn serve(listener: TcpListener, service: &Service, shutdown: impl Futu
 async fn accept(listener: TcpListener, service: &Service, shutdown: impl Future<Output = ()>) {
     let mut shutdown = pin!(shutdown);
     let (stop, stopped) = watch::channel(());
-    let router = service.router();
+    let router = service
+        .router()
+        .layer(Extension(Room::new(service.max_payload_bytes())));
     let most = most_connections();
     let mut log = Log::new(service.on_incident());
     let mut open = JoinSet::new();

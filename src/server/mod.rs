@@ -20,6 +20,7 @@ mod message;
 mod negotiate;
 mod query_form;
 mod read;
+mod room;
 mod route;
 mod service;
 mod sessions;

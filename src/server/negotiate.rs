@@ -22,7 +22,7 @@ pub(super) async fn negotiate(
 ) -> Result<Answer, Refusal> {
     let max = service.inner.limits.max_payload_bytes;
     let declared = service.inner.store.contracts();
-    let body = body::read(&head.headers, body, max).await?;
+    let (body, _place) = body::read(head, body, max).await?;
     let headers = head.headers.clone();
     let judged = service::off_thread(body.len(), move || {
         let text = message::json(&body)?;

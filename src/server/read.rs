@@ -39,7 +39,7 @@ pub(super) async fn heads(
 ) -> Result<Answer, Refusal> {
     let limits = service.inner.limits;
     let declared = service.inner.store.contracts();
-    let body = body::read(&head.headers, body, limits.max_payload_bytes).await?;
+    let (body, _place) = body::read(head, body, limits.max_payload_bytes).await?;
     let headers = head.headers.clone();
     let (contract, shape) = service::off_thread(body.len(), move || {
         let text = message::json(&body)?;

@@ -121,6 +121,11 @@ impl Service {
         Router::new().fallback(handle).with_state(self.clone())
     }
 
+    /// Returns how long a body may be.
+    pub(super) fn max_payload_bytes(&self) -> u64 {
+        self.inner.limits.max_payload_bytes
+    }
+
     /// Returns where to say what goes wrong.
     pub(super) fn on_incident(&self) -> OnIncident {
         Arc::clone(&self.inner.on_incident)

@@ -15,6 +15,7 @@ use crate::protocol::{ErrorCode, Staged, headers, wire};
 use crate::server::access::Caller;
 use crate::server::answer::{self, Answer, Refusal};
 use crate::server::chunk;
+use crate::server::room::Place;
 use crate::server::route::{Kind, StagedPath};
 use crate::server::service::{self, Service};
 use crate::server::store::{
@@ -32,10 +33,10 @@ pub(super) async fn upload(
 ) -> Result<Answer, Refusal> {
     let max = service.inner.limits.max_payload_bytes;
     let is_chunk = head.headers.contains_key(header::CONTENT_RANGE);
-    let body = if is_chunk {
-        body::read_raw(&head.headers, body, max).await?
+    let (body, place) = if is_chunk {
+        body::read_raw(head, body, max).await?
     } else {
-        body::read(&head.headers, body, max).await?
+        body::read(head, body, max).await?
     };
     let put = Put {
         service: service.clone(),
@@ -44,10 +45,10 @@ pub(super) async fn upload(
         name: path.name,
     };
     match (path.kind, is_chunk) {
-        (Kind::Pages, false) => uninterrupted(put.page(body)).await,
-        (Kind::Objects, false) => uninterrupted(put.element(body)).await,
-        (Kind::Blobs, false) => uninterrupted(put.blob(body)).await,
-        (kind, true) => uninterrupted(chunk::put(put, kind, body)).await,
+        (Kind::Pages, false) => uninterrupted(place, put.page(body)).await,
+        (Kind::Objects, false) => uninterrupted(place, put.element(body)).await,
+        (Kind::Blobs, false) => uninterrupted(place, put.blob(body)).await,
+        (kind, true) => uninterrupted(place, chunk::put(put, kind, body)).await,
     }
 }
 
@@ -274,10 +275,15 @@ pub(super) fn too_large(detail: &'static str) -> Refusal {
     Refusal::coded(ErrorCode::PayloadTooLarge, detail)
 }
 
-/// Runs work that goes on when nobody waits for it any more.
+/// Runs work that goes on when nobody waits for it any more, and keeps its body's place as long.
 async fn uninterrupted(
+    place: Place,
     work: impl Future<Output = Result<Answer, Refusal>> + Send + 'static,
 ) -> Result<Answer, Refusal> {
+    let work = async move {
+        let _place = place;
+        work.await
+    };
     match tokio::spawn(work).await {
         Ok(answer) => answer,
         // Nobody cancels it: it panicked.

@@ -32,7 +32,7 @@ pub(super) async fn commit(
 ) -> Result<Answer, Refusal> {
     let max = service.inner.limits.max_payload_bytes;
     let declared = service.inner.store.contracts();
-    let body = body::read(&head.headers, body, max).await?;
+    let (body, _place) = body::read(head, body, max).await?;
     let headers = head.headers.clone();
     let uri = form.uri.unwrap_or_default();
     let judged = service::off_thread(body.len(), move || {
@@ -114,7 +114,7 @@ pub(super) async fn move_(
 ) -> Result<Answer, Refusal> {
     let max = service.inner.limits.max_payload_bytes;
     let declared = service.inner.store.contracts();
-    let body = body::read(&head.headers, body, max).await?;
+    let (body, _place) = body::read(head, body, max).await?;
     let headers = head.headers.clone();
     let (move_, has_base) =
         service::off_thread(body.len(), move || judge_move(&body, &headers, declared)).await?;

@@ -79,7 +79,7 @@ impl Hooks {
             return Err(refusal);
         }
         let max = service.inner.limits.max_payload_bytes;
-        let body = body::read(&head.headers, body, max).await?;
+        let (body, _place) = body::read(head, body, max).await?;
         if hook == Hook::SelfWrite {
             return self_write::answer(service, body).await;
         }
