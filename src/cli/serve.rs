@@ -52,7 +52,8 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "DPE_CONTRACT", value_name = "NAME")]
     contract: Vec<String>,
 
-    /// Refuse requests without an Authorization header
+    /// Refuse requests without an Authorization header, and with any grant those whose value no
+    /// grant names
     #[arg(long, env = "DPE_REQUIRE_AUTH", value_parser = switch())]
     require_auth: bool,
 

@@ -83,7 +83,8 @@ impl Caller {
 }
 
 impl Access {
-    /// Refuses requests without `Authorization` from now on.
+    /// Refuses requests without `Authorization` from now on, and where callers are named by grants
+    /// those of anybody else.
     pub fn require_authentication(&mut self) {
         self.must_authenticate = true;
     }
@@ -142,10 +143,19 @@ impl Access {
     /// Step T3: returns the caller, or `None` if the request has to authenticate first.
     pub(super) fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
         let value = merged(headers, &header::AUTHORIZATION).filter(|value| !value.is_empty());
-        if value.is_none() && self.must_authenticate {
-            return None;
-        }
-        Some(Caller(value.map(|value| identity(&value))))
+        let caller = Caller(value.map(|value| identity(&value)));
+        (!self.must_authenticate || self.is_authentic(caller)).then_some(caller)
+    }
+
+    /// Whether the caller is one of those whom grants name, or anybody if they name nobody.
+    fn is_authentic(&self, caller: Caller) -> bool {
+        let Some(identity) = caller.0 else {
+            return false;
+        };
+        let granted = [&self.writers, &self.readers].into_iter().flatten();
+        let granted = granted.flatten().map(|(named, _)| named);
+        let mut named = granted.chain(self.forcers.iter().flatten()).peekable();
+        named.peek().is_none() || named.any(|named| *named == identity)
     }
 
     pub(super) fn may_write(&self, caller: Caller, uri: &FileUri) -> bool {
@@ -415,11 +425,34 @@ mod tests {
     }
 
     #[test]
-    fn required_authentication_refuses_only_requests_without_a_value() {
+    fn required_authentication_takes_any_value_while_nobody_is_named() {
         let mut access = Access::default();
         access.require_authentication();
+        access.require_grant_to_write();
         assert_eq!(access.caller(&HeaderMap::new()), None);
         assert_eq!(access.caller(&from("")), None);
         assert!(access.caller(&from("anything")).is_some());
+    }
+
+    #[test]
+    fn required_authentication_takes_only_the_values_that_a_grant_names() {
+        let all = || ["*".to_owned()];
+        let grants: [fn(&mut Access) -> Result<(), GrantError>; 3] = [
+            |access| access.grant("Bearer a", ["*".to_owned()]),
+            |access| access.grant_read("Bearer a", ["*".to_owned()]),
+            |access| access.grant_force("Bearer a"),
+        ];
+        for grant in grants {
+            let mut access = Access::default();
+            access.require_authentication();
+            grant(&mut access).unwrap();
+            for unnamed in ["", "Bearer b", "Bearer", "bearer a"] {
+                assert_eq!(access.caller(&from(unnamed)), None, "{unnamed}");
+            }
+            assert_eq!(access.caller(&HeaderMap::new()), None);
+            assert!(access.caller(&from("Bearer a")).is_some());
+            access.grant("Bearer b", all()).unwrap();
+            assert!(access.caller(&from("Bearer b")).is_some());
+        }
     }
 }

@@ -44,7 +44,10 @@ async fn arm(remote: &Remote, body: &Value) {
 
 /// `GET capabilities` of a probe, with a credential.
 async fn probe(remote: &Remote, probe: &str) -> Reply {
-    let headers = [("dpe-conformance-probe", probe), ("authorization", "x")];
+    let headers = [
+        ("dpe-conformance-probe", probe),
+        ("authorization", "Bearer root"),
+    ];
     remote.send("GET", "capabilities", &headers, None).await
 }
 
@@ -331,7 +334,7 @@ async fn armed_error_hits_the_next_requests_of_its_probe_only() {
     .await;
     assert_eq!(probe(&remote, "q").await.status, 200);
     assert_eq!(probe(&remote, "P").await.status, 200);
-    let plain = [("authorization", "x")];
+    let plain = [("authorization", "Bearer root")];
     let plain = remote.send("GET", "capabilities", &plain, None).await;
     assert_eq!(plain.status, 200);
     for _ in 0..2 {

@@ -129,10 +129,11 @@ async fn authentication_precedes_query_and_body_everywhere() {
         let is_documents = path.starts_with("documents");
         assert_eq!(reply.header("vary").is_some(), is_documents);
     }
-    let reply = remote
-        .send("GET", "capabilities", &[("authorization", "anyone")], None)
-        .await;
-    assert_eq!(reply.status, 200);
+    for (authorization, expected) in [("alice", 200), ("anyone", 401)] {
+        let headers = [("authorization", authorization)];
+        let reply = remote.send("GET", "capabilities", &headers, None).await;
+        assert_eq!(reply.status, expected, "{authorization}");
+    }
 }
 
 #[tokio::test]

@@ -191,8 +191,8 @@ fn grants_of_the_auth_file_and_of_the_flags_add_up() {
         ("Bearer reader", "GET", "/documents?uri=x:docs/a", "200"),
         ("Bearer reader", "GET", "/documents?uri=x:flag/a", "403"),
         ("Bearer flag", "GET", "/documents?uri=x:docs/a", "200"),
-        ("Bearer other", "GET", "/documents?uri=x:docs/a", "403"),
-        ("Bearer other", "GET", "/capabilities", "200"),
+        ("Bearer other", "GET", "/documents?uri=x:docs/a", "401"),
+        ("Bearer other", "GET", "/capabilities", "401"),
     ] {
         let mut headers = String::new();
         if !who.is_empty() {

@@ -14,11 +14,12 @@ const TOO_LARGE: (u16, &str) = (413, "DPE_PAYLOAD_TOO_LARGE");
 const EXPIRED: (u16, &str) = (410, "DPE_SESSION_EXPIRED");
 const BARE: &str = "";
 
-/// A caller is required, and `alice` may write below `x:a`.
+/// A caller is required; `alice` may write below `x:a`, and `bob` elsewhere.
 fn guarded() -> Remote {
     let mut access = Access::default();
     access.require_authentication();
     access.grant("alice", ["x:a".to_owned()]).unwrap();
+    access.grant("bob", ["x:bob/".to_owned()]).unwrap();
     let options = Options {
         access,
         ..Options::default()
