@@ -201,6 +201,11 @@ impl Access {
 }
 
 impl Readable {
+    /// Whether there is no document that the caller may read, now or later.
+    pub(super) fn is_nothing(&self) -> bool {
+        matches!(self, Self::Below(prefixes) if prefixes.is_empty())
+    }
+
     /// Returns prefixes for exactly the readable documents that begin with `prefix`: sorted, and
     /// none of them the beginning of another.
     pub(super) fn within(self, prefix: String) -> Vec<String> {

@@ -113,7 +113,7 @@ pub(super) async fn skeleton(
 }
 
 /// http-binding §7.4: contract, then the range of `limit`, then the cursor. Documents that the
-/// caller may not read are not part of the list.
+/// caller may not read are not part of the list; a caller who may read none at all has no list.
 pub(super) async fn list(
     service: &Service,
     head: &Parts,
@@ -135,6 +135,9 @@ pub(super) async fn list(
         .map(|text| cursor::recognise(&key, &text).ok_or_else(foreign));
     let after = after.transpose()?;
     let readable = service.inner.access.readable(caller);
+    if readable.is_nothing() {
+        return Err(Refusal::forbidden());
+    }
     let prefixes = readable.within(form.prefix.unwrap_or_default());
     let mut documents = service
         .read(move |store| {

@@ -174,12 +174,41 @@ async fn list_shows_every_readable_document_once_in_full_pages() {
             ("Bearer r", "x:b", &[]),
             ("Bearer w", "", &["x:b/1", "x:b/2"]),
             ("Bearer w", "x:", &["x:b/1", "x:b/2"]),
-            ("Bearer nobody", "", &[]),
         ] {
             let found = list(&remote, who, prefix, limit).await;
             assert_eq!(found, expected, "{who} {prefix:?} by {limit}");
         }
     }
+}
+
+#[tokio::test]
+async fn list_is_forbidden_to_who_may_read_nothing_at_all() {
+    let remote = remote(small_limits()).await;
+    for (who, target, expected) in [
+        ("Bearer nobody", "documents", (403, "DPE_FORBIDDEN")),
+        (
+            "Bearer nobody",
+            "documents?prefix=x:a",
+            (403, "DPE_FORBIDDEN"),
+        ),
+        // The message comes first.
+        (
+            "Bearer nobody",
+            "documents?limit=0",
+            (400, "DPE_VALIDATION"),
+        ),
+        (
+            "Bearer nobody",
+            "documents?cursor=x",
+            (400, "DPE_VALIDATION"),
+        ),
+        ("Bearer r", "documents?prefix=x:b", (200, "")),
+    ] {
+        let reply = call(&remote, who, "GET", target, &[]).await;
+        assert_eq!(reply.verdict(), expected, "{who} {target}");
+    }
+    let reply = remote.send("GET", "documents", &[], None).await;
+    assert_eq!(reply.verdict(), (400, "DPE_CONTRACT_UNSUPPORTED"));
 }
 
 #[tokio::test]
