@@ -174,7 +174,11 @@ async fn bodies_are_closed() {
         ),
         (
             "inject-error",
-            json!({"code": "DPE_UNAVAILABLE", "probe": "p", "retry_after": 0.5}),
+            json!({"code": "DPE_UNAVAILABLE", "probe": "p", "retry_after": "1"}),
+        ),
+        (
+            "inject-error",
+            json!({"code": "DPE_UNAVAILABLE", "probe": "p", "retry_after": -0.5}),
         ),
         (
             "inject-error",
@@ -359,6 +363,23 @@ async fn last_arming_of_a_probe_wins() {
     assert_eq!(reply.verdict(), (429, "DPE_RATE_LIMITED"));
     assert_eq!(reply.header("retry-after"), Some("0"));
     assert_eq!(probe(&remote, "p").await.status, 200);
+}
+
+#[tokio::test]
+async fn fraction_of_a_second_to_wait_is_rounded_up() {
+    let remote = remote();
+    for (retry_after, told) in [
+        (json!(1.5), "2"),
+        (json!(0.001), "1"),
+        (json!(3.0), "3"),
+        (json!(7), "7"),
+        (json!(0.0), "0"),
+    ] {
+        let armed = json!({"code": "DPE_UNAVAILABLE", "probe": "p", "retry_after": retry_after});
+        arm(&remote, &armed).await;
+        let reply = probe(&remote, "p").await;
+        assert_eq!(reply.header("retry-after"), Some(told), "{retry_after}");
+    }
 }
 
 #[tokio::test]

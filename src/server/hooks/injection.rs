@@ -78,8 +78,7 @@ impl Arming {
                 code: code
                     .ok_or_else(|| InvalidEnvelope::new("code is none of a retryable error"))?,
                 left: left.map_or(Ok(1), |left| count(left, "count", 1))?,
-                retry_after: retry_after
-                    .map_or(Ok(RETRY_AFTER), |after| count(after, "retry_after", 0))?,
+                retry_after: retry_after.map_or(Ok(RETRY_AFTER), seconds)?,
             },
         })
     }
@@ -88,6 +87,17 @@ impl Arming {
     pub(super) fn count(&self) -> u64 {
         self.injection.left
     }
+}
+
+/// Reads a number of seconds; what is told in a header field is rounded up (http-binding §11.4).
+fn seconds(value: Value<'_>) -> Result<u64, InvalidEnvelope> {
+    let number = value.number();
+    number
+        .and_then(|number| number.literal().parse::<f64>().ok())
+        .filter(|seconds| *seconds >= 0.0)
+        // An amount that no integer can hold becomes the largest.
+        .map(|seconds| seconds.ceil() as u64)
+        .ok_or_else(|| InvalidEnvelope::new("retry_after is no number of at least 0"))
 }
 
 /// Refuses a probe that no request could carry.
