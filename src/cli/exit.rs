@@ -122,6 +122,7 @@ impl Exit {
         match error {
             ServeError::Store(error) => Self::of_store_error(error),
             ServeError::Prefix { .. }
+            | ServeError::ListenAddress { .. }
             | ServeError::PublicUrl(_)
             | ServeError::HooksPath { .. }
             | ServeError::HooksExposed { .. }

@@ -20,7 +20,7 @@ pub use crate::protocol::wire::capabilities::Limits;
 use crate::server::{self, OpenMode, Options, Service, Store, StoreError};
 pub use crate::server::{Access, GrantError, OnIncident};
 pub use grants::{GrantsError, add_from_file};
-use place::{check_hooks, check_loopback, checked_prefix, origin, url_here};
+use place::{check_hooks, check_listen, check_loopback, checked_prefix, origin, url_here};
 
 /// What to serve, and how.
 #[derive(Clone, Debug)]
@@ -51,6 +51,16 @@ pub enum ServeError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
+    /// The address to listen on is none.
+    #[error("{address:?} is no address to listen on")]
+    #[diagnostic(
+        code(dpe::ops::serve::listen_address),
+        help("give `host:port`, such as 127.0.0.1:7373 or [::1]:7373; port 0 picks a free one")
+    )]
+    ListenAddress {
+        /// Address as it was given.
+        address: String,
+    },
     /// Nobody can listen on that address.
     #[error("cannot listen on {address}")]
     #[diagnostic(
@@ -177,6 +187,7 @@ fn check(plan: &Serve, prefix: &str) -> Result<(), ServeError> {
     if let Some(url) = &plan.public_url {
         check_remote_url(url).map_err(ServeError::PublicUrl)?;
     }
+    check_listen(&plan.listen)?;
     let Some(path) = &plan.hooks else {
         return Ok(());
     };

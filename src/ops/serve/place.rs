@@ -45,6 +45,25 @@ pub(super) fn check_hooks(path: &str, prefix: &str) -> Result<(), ServeError> {
     }
 }
 
+/// Refuses what is not `host:port`, whether or not there is such a host.
+pub(super) fn check_listen(address: &str) -> Result<(), ServeError> {
+    let is_address = match address.rsplit_once(':') {
+        Some((host, port)) => {
+            // The colons of an IPv6 address need their brackets: `::1` has no port.
+            let is_host = !host.is_empty() && !host.contains([':', '[', ']']);
+            address.parse::<SocketAddr>().is_ok() || (is_host && port.parse::<u16>().is_ok())
+        }
+        None => false,
+    };
+    if is_address {
+        Ok(())
+    } else {
+        Err(ServeError::ListenAddress {
+            address: address.to_owned(),
+        })
+    }
+}
+
 /// Refuses an address that other machines can reach.
 pub(super) fn check_loopback(address: SocketAddr) -> Result<(), ServeError> {
     // `::ffff:127.0.0.1` is one, too.
@@ -78,7 +97,7 @@ pub(super) fn origin(address: SocketAddr) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_hooks, check_loopback, checked_prefix, url_here};
+    use super::{check_hooks, check_listen, check_loopback, checked_prefix, url_here};
     use crate::model::check_remote_url;
 
     #[test]
@@ -125,6 +144,36 @@ mod tests {
             ("/r/1/hooks", "/r/1"),
         ] {
             assert!(check_hooks(path, prefix).is_err(), "{path} beside {prefix}");
+        }
+    }
+
+    #[test]
+    fn address_to_listen_on_has_a_host_and_a_port() {
+        for address in [
+            "127.0.0.1:0",
+            "[::1]:7373",
+            "[::]:1",
+            "localhost:80",
+            "a.b:65535",
+        ] {
+            assert!(check_listen(address).is_ok(), "{address}");
+        }
+        for address in [
+            "",
+            "7373",
+            ":7373",
+            "127.0.0.1",
+            "localhost",
+            "localhost:",
+            "localhost:http",
+            "127.0.0.1:65536",
+            "::1",
+            "[::1]",
+            "[::1]:",
+            "[x]:1",
+            "127.0.0.1:-1",
+        ] {
+            assert!(check_listen(address).is_err(), "{address}");
         }
     }
 
