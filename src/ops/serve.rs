@@ -176,6 +176,9 @@ pub async fn serve(
         hooks: plan.hooks,
         on_incident,
     };
+    if let Some(warning) = open_to_everybody(address, &options.access) {
+        (options.on_incident)(&warning);
+    }
     let service = Service::new(store, plan.limits, options);
     ready(&line).map_err(ServeError::Ready)?;
     server::serve(listener, &service, shutdown).await;
@@ -210,6 +213,14 @@ async fn listen(plan: &Serve) -> Result<(TcpListener, SocketAddr), ServeError> {
         check_loopback(address)?;
     }
     Ok((listener, address))
+}
+
+/// Returns the warning that everybody may write who reaches the remote from another machine.
+fn open_to_everybody(address: SocketAddr, access: &Access) -> Option<String> {
+    let is_open = check_loopback(address).is_err() && access.lets_everybody_write();
+    is_open.then(|| {
+        format!("whoever reaches {address} may write and delete everything; --grant binds callers")
+    })
 }
 
 fn ready_line(url: &str, hooks: Option<&str>) -> String {

@@ -158,6 +158,11 @@ impl Access {
         named.peek().is_none() || named.any(|named| *named == identity)
     }
 
+    /// Whether writing needs no grant.
+    pub fn lets_everybody_write(&self) -> bool {
+        self.writers.is_none()
+    }
+
     pub(super) fn may_write(&self, caller: Caller, uri: &FileUri) -> bool {
         let Some(writers) = &self.writers else {
             return true;

@@ -116,6 +116,35 @@ fn bare(store: &Path, arguments: &[&str]) -> Command {
 }
 
 #[test]
+fn remote_that_others_may_write_to_is_announced_in_one_line() {
+    let dir = TempDir::new().unwrap();
+    let everywhere = ["--listen", "0.0.0.0:0"];
+    let granted = ["--listen", "0.0.0.0:0", "--grant", "Bearer a", "x:a"];
+    for (arguments, warned) in [(&everywhere[..], 1), (&granted, 0), (&[], 0)] {
+        let mut open = bare(&dir.path().join("store"), arguments);
+        open.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Server::of(open);
+        let mut said = server.child.stderr.take().unwrap();
+        assert_eq!(server.terminate().0, Some(0));
+        let mut text = String::new();
+        said.read_to_string(&mut text).unwrap();
+        let lines = text.lines().filter(|line| line.contains("may write"));
+        assert_eq!(lines.count(), warned, "{arguments:?}: {text}");
+    }
+}
+
+#[test]
+fn address_without_a_port_is_usage_and_touches_nothing() {
+    let dir = TempDir::new().unwrap();
+    let store = dir.path().join("store");
+    for address in ["127.0.0.1", "localhost", "::1"] {
+        let output = bare(&store, &["--listen", address]).output().unwrap();
+        assert_eq!(output.status.code(), Some(64), "{address}");
+        assert!(!store.exists(), "{address}");
+    }
+}
+
+#[test]
 fn name_that_stands_for_a_loopback_address_will_do() {
     let dir = TempDir::new().unwrap();
     let mut named = bare(dir.path(), &["--hooks", "/h", "--listen", "localhost:0"]);
