@@ -7,6 +7,7 @@ use miette::Diagnostic;
 use crate::protocol::{ErrorCode, OperationError, ReplyError};
 use crate::sync::failure::{ErrorPage, Failure, FailureSource, Level};
 use crate::sync::ports::{Refusal, Transport, WriteError};
+use crate::sync::printable::printable;
 
 /// Why a request did not do what it should, for a person at a command.
 #[derive(Debug, thiserror::Error)]
@@ -41,13 +42,14 @@ impl Diagnostic for ClientError {
 
 impl ClientError {
     /// Returns what the failure of a request over `transport` means. Here, and nowhere else, the
-    /// texts of an error become texts for people: without the secrets of the transport.
+    /// texts of an error become texts for people: without the secrets of the transport, and without
+    /// what moves a cursor.
     pub(super) fn over(
         transport: &impl Transport,
         error: OperationError,
         outcome_unknown: bool,
     ) -> Self {
-        let error = error.hiding(|text| transport.hide(text).into_owned());
+        let error = error.hiding(|text| printable(&transport.hide(text)).into_owned());
         Self::of(error, outcome_unknown)
     }
 
@@ -115,6 +117,7 @@ pub fn way_out(failure: &Failure) -> &'static str {
              DPE_AUTHORIZATION, DPE_AUTHORIZATION_FILE or DPE_AUTHORIZATION_COMMAND"
         }
         "secret_missing" => "mend what the variable names, or unset it to go without a credential",
+        "definition_invalid" => "check the host of the remote and the value of the credential",
         "remote_incompatible" => "use a remote and a version of dpe that speak the same contract",
         "remote_protocol_error" => "check that the location is that of a DPE remote",
         "DPE_SESSION_EXPIRED" => "try again; what was uploaded has to be uploaded anew",
@@ -157,6 +160,16 @@ fn classify_operation(error: &OperationError, outcome_unknown: bool) -> Failure 
             // Contract §7.1: for somebody to mend.
             let source = FailureSource::Runner;
             Failure::new(Level::Instance, source, "secret_missing", message.clone())
+        }
+        // Never sent, and never will be: the address or the credential cannot be written as HTTP.
+        OperationError::LocalRequest { .. } if !outcome_unknown => {
+            let source = FailureSource::Runner;
+            Failure::new(
+                Level::Instance,
+                source,
+                "definition_invalid",
+                error.to_string(),
+            )
         }
         OperationError::NotSent { .. }
         | OperationError::LocalRequest { .. }

@@ -13,6 +13,7 @@ pub mod failure;
 pub mod guard;
 pub mod item;
 pub mod ports;
+pub mod printable;
 pub mod report;
 pub mod unachieved;
 pub mod wave;

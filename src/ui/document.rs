@@ -6,7 +6,7 @@ use crate::json::{Text, Value, Writer};
 use crate::model::{FileUri, Hash};
 use crate::ops::show::Shown;
 
-use super::text::printable;
+use crate::sync::printable::printable;
 
 /// Returns the document as one line of JSON: `file_uri`, `doc_hash`, `document`, `pages`, and
 /// `elements` by content_hash where they are known.

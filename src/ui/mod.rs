@@ -13,9 +13,9 @@ use std::io::{self, IsTerminal, Write};
 
 use miette::Diagnostic;
 
+pub use crate::sync::printable::printable;
 pub use progress::Listing;
 pub use summary::Summary;
-pub use text::printable;
 
 use crate::sync::failure::Failure;
 

@@ -7,7 +7,7 @@ use crate::sync::event::{Event, Landed, Observer};
 use crate::sync::failure::{Failure, Level, Subject};
 
 use super::Voice;
-use super::text::printable;
+use crate::sync::printable::printable;
 
 /// So many lines of a connector are kept to tell repetitions.
 const REMEMBERED: usize = 1000;

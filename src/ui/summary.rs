@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::runner::Traffic;
+use crate::sync::printable::printable;
 use crate::sync::report::Counts;
 
 use super::text;
@@ -44,7 +45,7 @@ impl fmt::Display for Summary<'_> {
             f,
             "{verb} {}: {created} created, {updated} updated, {moved} moved, {deleted} deleted, \
              {unchanged} unchanged, {failed} failed ({} in {}, {:.1} s)",
-            text::printable(self.source),
+            printable(self.source),
             text::bytes(self.traffic.bytes),
             requests(self.traffic.requests),
             self.elapsed.as_secs_f64(),

@@ -392,3 +392,29 @@ async fn push_of_a_caller_who_may_read_nothing_any_more_is_no_success() {
     let run = denied.run(&["push", "docs"]).await;
     assert_eq!(run.code, Some(3), "{run:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_others_say_can_move_no_cursor() {
+    let wire = Wire::new(&[]).await;
+    wire.holds("one").await;
+    let forged = Foreign {
+        status: 400,
+        headers: vec![("content-type", "application/problem+json".to_owned())],
+        body: r#"{"code":"DPE_VALIDATION","detail":"\u001b[2Jgone\nall is well\u0007"}"#,
+    };
+    for (method, path, command) in [
+        (
+            Method::PUT,
+            "/documents?",
+            ["commit", URI, "two"].as_slice(),
+        ),
+        (Method::GET, "/documents?prefix=", &["ls"]),
+    ] {
+        wire.document("two");
+        wire.proxy
+            .once(to(method, path), Fault::Answer(forged.clone()));
+        let run = wire.run(command).await;
+        let says = run.stderr.contains(r"\u{1b}[2Jgone\nall is well\u{7}");
+        assert!(says && !run.stderr.contains('\u{1b}'), "{run:?}");
+    }
+}
