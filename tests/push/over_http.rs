@@ -332,3 +332,18 @@ fn the_upload_limit_slows_a_push_down() {
     let elapsed = begun.elapsed().as_secs_f32();
     assert!(elapsed > 1.0, "{elapsed} {run:?}");
 }
+
+#[test]
+fn a_credential_that_no_header_can_hold_is_3() {
+    let place = Place::new();
+    let served = Served::start(&place.docs().join("../served"), &[]);
+    let mut command = place.command();
+    command.args(["ls", "--remote", &served.url]);
+    let output = command
+        .env("DPE_AUTHORIZATION", "Bearer tail ")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(!said.contains("tail"), "{said}");
+}
