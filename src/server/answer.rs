@@ -182,6 +182,12 @@ impl Refusal {
         Self::later(code, retry_after, detail)
     }
 
+    /// Says that there is no room for what was to be stored; nobody knows when there will be.
+    pub(super) fn disk_full() -> Self {
+        let detail = "the disk of the remote is full; make room there and push again";
+        Self::later(ErrorCode::Unavailable, LASTING_UNAVAILABILITY, detail)
+    }
+
     /// Returns the response; one to HEAD has no body.
     pub(super) fn into_answer(self, to_head: bool) -> Answer {
         match self {

@@ -323,8 +323,12 @@ pub(super) fn invalid_envelope(invalid: InvalidEnvelope) -> Refusal {
     Refusal::invalid(invalid.to_string())
 }
 
-pub(super) fn not_written(NotWritten { lasting }: NotWritten) -> Refusal {
-    Refusal::unavailable(lasting)
+pub(super) fn not_written(why: NotWritten) -> Refusal {
+    match why {
+        NotWritten::ForNow => Refusal::unavailable(false),
+        NotWritten::DiskFull => Refusal::disk_full(),
+        NotWritten::Lasting => Refusal::unavailable(true),
+    }
 }
 
 /// A refused write to the document resource: conditions answer 412 (http-binding §11.2).
@@ -358,4 +362,34 @@ fn refusal(refused: Refused, absent: StatusCode, differs: StatusCode) -> Refusal
         Refused::Missing(missing) => return Refusal::missing(missing),
     };
     Refusal::with_status(code, status.as_u16(), detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::header::RETRY_AFTER;
+    use http_body_util::BodyExt;
+
+    use super::{NotWritten, not_written};
+    use crate::protocol::headers;
+
+    #[tokio::test]
+    async fn full_disk_is_no_matter_of_a_second() {
+        for (why, retry_after, says) in [
+            (NotWritten::ForNow, "1", "at the moment"),
+            (
+                NotWritten::DiskFull,
+                "86400",
+                "the disk of the remote is full",
+            ),
+            (NotWritten::Lasting, "86400", "damaged"),
+        ] {
+            let answer = not_written(why).into_answer(false);
+            assert_eq!(answer.status(), 503);
+            assert_eq!(answer.headers()[headers::DPE_ERROR_CODE], "DPE_UNAVAILABLE");
+            assert_eq!(answer.headers()[RETRY_AFTER], retry_after);
+            let body = answer.into_body().collect().await.unwrap().to_bytes();
+            let body = String::from_utf8(body.to_vec()).unwrap();
+            assert!(body.contains(says), "{body}");
+        }
+    }
 }

@@ -305,7 +305,7 @@ impl Shared {
     }
 
     fn writer(&self) -> Result<&Writer, NotWritten> {
-        self.writer.as_ref().ok_or(NotWritten { lasting: true })
+        self.writer.as_ref().ok_or(NotWritten::Lasting)
     }
 
     /// Whether a blob has a row, as far as can be found out.

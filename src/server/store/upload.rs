@@ -252,7 +252,7 @@ impl Upload {
     fn failed(&self, error: &io::Error) -> NotWritten {
         self.shared
             .report(&format!("a staged file cannot be used: {error}"));
-        NotWritten { lasting: false }
+        NotWritten::because_of_file(error)
     }
 }
 

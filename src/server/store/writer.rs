@@ -8,14 +8,13 @@
 //! Knows nothing of documents; a job is a closure over the connection.
 
 use std::any::Any;
-use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::{fmt, io};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 
 use crate::server::store::damage::is_damage;
@@ -47,10 +46,15 @@ enum Lasting {
 pub(super) type OnFailure = Box<dyn Fn(&str) + Send>;
 
 /// The write could not be made durable; it had no effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NotWritten {
-    /// Whether the same write fails again until a person does something.
-    pub(crate) lasting: bool,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum NotWritten {
+    /// The same write may be done later.
+    #[default]
+    ForNow,
+    /// It may be done when somebody has made room.
+    DiskFull,
+    /// It fails again until a person does something about the store.
+    Lasting,
 }
 
 /// Why a job was not done; its reply then says so.
@@ -65,23 +69,23 @@ enum Failure {
 pub(super) struct Writer {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
-    /// Whether a transaction failed because the database is damaged.
-    damaged: Arc<AtomicBool>,
+    /// Why a transaction failed last. What lasts stays.
+    failed: Arc<Mutex<NotWritten>>,
 }
 
 impl Writer {
     /// Starts the thread, which owns `connection` from now on.
     pub(super) fn start(connection: Connection, on_failure: OnFailure) -> std::io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
-        let damaged = Arc::<AtomicBool>::default();
-        let seen = Arc::clone(&damaged);
+        let failed = Arc::<Mutex<NotWritten>>::default();
+        let seen = Arc::clone(&failed);
         let thread = thread::Builder::new()
             .name("dpe-store".to_owned())
             .spawn(move || run(&connection, &receiver, &on_failure, &seen))?;
         Ok(Self {
             jobs: Some(sender),
             thread: Some(thread),
-            damaged,
+            failed,
         })
     }
 
@@ -115,14 +119,12 @@ impl Writer {
                 Ok(Err(error)) => Failure::Database(error),
                 Err(panic) => Failure::Defect(message(&*panic)),
             };
-            let lasting = failure.lasting();
-            let refuse = move || drop(answer.send(Err(NotWritten { lasting })));
+            let why = failure.why();
+            let refuse = move || drop(answer.send(Err(why)));
             Err((failure, Box::new(refuse)))
         });
         // A job whose transaction fails is dropped, and its channel with it.
-        let dropped = || NotWritten {
-            lasting: self.damaged.load(Ordering::Relaxed),
-        };
+        let dropped = || *self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let jobs = self.jobs.as_ref().ok_or_else(dropped)?;
         jobs.send(Job { work, lasting }).map_err(|_| dropped())?;
         answered.await.map_err(|_| dropped())?
@@ -143,7 +145,7 @@ fn run(
     connection: &Connection,
     jobs: &Receiver<Job>,
     on_failure: &OnFailure,
-    damaged: &AtomicBool,
+    failed: &Mutex<NotWritten>,
 ) {
     // A job that has to wait for the disk does not join a group that does not.
     let mut left_over = None;
@@ -160,7 +162,11 @@ fn run(
         ) {
             Ok(()) => replies.into_iter().for_each(|reply| reply()),
             Err(error) => {
-                damaged.fetch_or(is_damage(&error), Ordering::Relaxed);
+                let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                if *failed != NotWritten::Lasting {
+                    *failed = NotWritten::because_of(&error);
+                }
+                drop(failed);
                 on_failure(&error.to_string());
                 if !connection.is_autocommit()
                     && let Err(error) = connection.execute_batch("ROLLBACK")
@@ -213,12 +219,32 @@ fn group(
     execute(connection, "COMMIT")
 }
 
+impl NotWritten {
+    fn because_of(error: &rusqlite::Error) -> Self {
+        if is_damage(error) {
+            Self::Lasting
+        } else if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+            Self::DiskFull
+        } else {
+            Self::ForNow
+        }
+    }
+
+    /// Returns what an error of a file beside the database means.
+    pub(super) fn because_of_file(error: &io::Error) -> Self {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        match error.kind() {
+            StorageFull | QuotaExceeded => Self::DiskFull,
+            _ => Self::ForNow,
+        }
+    }
+}
+
 impl Failure {
-    /// Whether it happens again until a person does something.
-    fn lasting(&self) -> bool {
+    fn why(&self) -> NotWritten {
         match self {
-            Self::Database(error) => is_damage(error),
-            Self::Defect(_) => true,
+            Self::Database(error) => NotWritten::because_of(error),
+            Self::Defect(_) => NotWritten::Lasting,
         }
     }
 }
@@ -246,6 +272,7 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
     use std::sync::{Arc, Mutex, mpsc};
 
     use rusqlite::Connection;
@@ -335,9 +362,35 @@ mod tests {
             }),
             writer.write(|connection| insert(connection, 2)),
         );
-        let refused = Err(NotWritten { lasting: false });
+        let refused = Err(NotWritten::ForNow);
         assert_eq!((good, bad, late), (Ok(1), refused, Ok(1)));
         assert_eq!(failures.lock().unwrap().len(), 1);
+    }
+
+    #[tokio::test]
+    async fn full_disk_is_told_from_what_passes_by_itself() {
+        let (writer, _) = writer();
+        let full = writer
+            .write(|connection| {
+                // A limit of the database stands in for the disk: SQLite calls both full.
+                connection.execute_batch("PRAGMA max_page_count = 20")?;
+                connection.execute_batch("CREATE TABLE large (bytes BLOB) STRICT")?;
+                connection.execute("INSERT INTO large VALUES (zeroblob(1000000))", [])
+            })
+            .await;
+        assert_eq!(full, Err(NotWritten::DiskFull));
+        assert_eq!(
+            writer.write(|connection| insert(connection, 1)).await,
+            Ok(1)
+        );
+
+        for (kind, why) in [
+            (io::ErrorKind::StorageFull, NotWritten::DiskFull),
+            (io::ErrorKind::QuotaExceeded, NotWritten::DiskFull),
+            (io::ErrorKind::PermissionDenied, NotWritten::ForNow),
+        ] {
+            assert_eq!(NotWritten::because_of_file(&kind.into()), why, "{kind}");
+        }
     }
 
     #[tokio::test]
@@ -350,8 +403,7 @@ mod tests {
             })
             .await;
         let after = writer.write(|connection| insert(connection, 3)).await;
-        let lasting = NotWritten { lasting: true };
-        assert_eq!((defect, after), (Err(lasting), Ok(1)));
+        assert_eq!((defect, after), (Err(NotWritten::Lasting), Ok(1)));
         let failures = failures.lock().unwrap();
         assert!(failures[0].contains("on purpose"), "{failures:?}");
         assert_eq!(failures.len(), 1);
