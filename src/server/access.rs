@@ -447,7 +447,8 @@ mod tests {
     #[test]
     fn required_authentication_takes_only_the_values_that_a_grant_names() {
         let all = || ["*".to_owned()];
-        let grants: [fn(&mut Access) -> Result<(), GrantError>; 3] = [
+        type Grant = fn(&mut Access) -> Result<(), GrantError>;
+        let grants: [Grant; 3] = [
             |access| access.grant("Bearer a", ["*".to_owned()]),
             |access| access.grant_read("Bearer a", ["*".to_owned()]),
             |access| access.grant_force("Bearer a"),
