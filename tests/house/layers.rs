@@ -46,6 +46,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("axum", &["server"]),
     ("tower", &["server"]),
+    ("hyper", &["server"]),
+    ("hyper_util", &["server"]),
     ("rusqlite", &["server", "state"]),
     ("clap", &["cli"]),
     (

@@ -337,6 +337,40 @@ fn http_2_is_spoken_without_an_upgrade() {
 }
 
 #[test]
+fn connections_leave_the_store_its_files_and_too_many_are_logged() {
+    let dir = TempDir::new().unwrap();
+    let script = "ulimit -n 64; exec \"$0\" serve --listen 127.0.0.1:0 --store \"$1\"";
+    let mut limited = Command::new("sh");
+    limited
+        .args(["-c", script, env!("CARGO_BIN_EXE_dpe")])
+        .arg(dir.path());
+    limited
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut server = Server::of(limited);
+    let mut first = server.connect();
+    let body = json!({"document": content::empty()});
+    assert_eq!(first.create("x:a", &body), Some(201));
+    // Half of a head each; those beyond the limit wait to be taken.
+    let mut silent: Vec<_> = (0..80).map(|_| server.connect()).collect();
+    for connection in &mut silent {
+        let half = connection
+            .stream
+            .get_mut()
+            .write_all(b"GET / HTTP/1.1\r\nho");
+        half.unwrap();
+    }
+    let log = server.child.stderr.take().unwrap();
+    let line = BufReader::new(log).lines().map(Result::unwrap);
+    let line = line.skip_while(|line| !line.contains("connections are open"));
+    assert!(line.take(1).next().is_some(), "the log ended");
+    assert_eq!(first.create("x:b", &body), Some(201));
+    drop(silent);
+    assert_eq!(server.connect().create("x:c", &body), Some(201));
+}
+
+#[test]
 fn killed_server_has_every_acknowledged_commit() {
     let dir = TempDir::new().unwrap();
     let mut acknowledged = Vec::new();
