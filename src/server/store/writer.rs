@@ -150,11 +150,12 @@ fn run(
     // A job that has to wait for the disk does not join a group that does not.
     let mut left_over = None;
     while let Some(first) = left_over.take().or_else(|| jobs.recv().ok()) {
-        // Dropped only after the failure is known.
+        // Dropped only after the failure is known: whoever waits for one of these asks why.
         let mut replies = Vec::new();
+        let mut next = Some(first);
         match group(
             connection,
-            first,
+            &mut next,
             jobs,
             &mut left_over,
             &mut replies,
@@ -178,28 +179,34 @@ fn run(
     }
 }
 
-/// Runs `first` and whatever waits behind it, and commits.
+/// Runs the `next` job and whatever waits behind it, and commits. What could not be run or answered
+/// is left where it is.
 fn group(
     connection: &Connection,
-    first: Job,
+    next: &mut Option<Job>,
     jobs: &Receiver<Job>,
     left_over: &mut Option<Job>,
     replies: &mut Vec<Reply>,
     on_failure: &OnFailure,
 ) -> rusqlite::Result<()> {
-    let lasting = first.lasting;
+    let lasting = next.as_ref().map_or(Lasting::ForGood, |job| job.lasting);
     // A pragma acts when it is compiled, so it must not come out of the cache.
     connection.execute_batch(match lasting {
         Lasting::Briefly => "PRAGMA synchronous = NORMAL",
         Lasting::ForGood => "PRAGMA synchronous = FULL",
     })?;
     execute(connection, "BEGIN IMMEDIATE")?;
-    let mut next = Some(first);
-    while let Some(job) = next.take() {
+    while next.is_some() {
         execute(connection, "SAVEPOINT job")?;
+        let Some(job) = next.take() else {
+            break;
+        };
         match (job.work)(connection) {
             Ok(reply) => replies.push(reply),
-            Err((Failure::Database(error), _)) if connection.is_autocommit() => return Err(error),
+            Err((Failure::Database(error), refuse)) if connection.is_autocommit() => {
+                replies.push(refuse);
+                return Err(error);
+            }
             Err((failure, refuse)) => {
                 on_failure(&failure.to_string());
                 execute(connection, "ROLLBACK TO job")?;
@@ -208,7 +215,7 @@ fn group(
         }
         execute(connection, "RELEASE job")?;
         if replies.len() < GROUP_MAX {
-            next = jobs.try_recv().ok();
+            *next = jobs.try_recv().ok();
         }
         if lasting == Lasting::Briefly
             && let Some(waits) = next.take_if(|job| job.lasting == Lasting::ForGood)
