@@ -65,7 +65,7 @@ impl Mask {
     }
 
     /// Adds the value of an `Authorization` header. A credential that changes with every request is
-    /// not remembered for ever: the last [`RECENT`] values are.
+    /// not remembered for ever: only the last few values are.
     pub fn add_authorization(&self, value: &Secret) {
         let mut recent = self.recent();
         if recent.back() == Some(value) {
