@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use dpe_connector_files::Owner;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::listing::{Content, Entry, Fingerprint};
 use crate::stat::Stat;
@@ -22,24 +22,6 @@ const COMPRESSION_LEVEL: i32 = 3;
 
 /// No listing is this large; what unpacks to more is damage.
 const UNPACKED_LIMIT: u64 = 2 << 30;
-
-/// What a cursor belongs to: anything in it changed, and the cursor says nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Owner([u8; 16]);
-
-impl Owner {
-    /// Returns the owner that stands for these texts (version, prefix, configuration).
-    pub(crate) fn of(texts: &[&str]) -> Self {
-        let mut hasher = Sha256::new();
-        for text in texts {
-            hasher.update((text.len() as u64).to_le_bytes());
-            hasher.update(text);
-        }
-        let mut short = [0; 16];
-        short.copy_from_slice(&hasher.finalize()[..16]);
-        Self(short)
-    }
-}
 
 /// The listing in columns, which compress far better than rows.
 #[derive(Default, Serialize, Deserialize)]

@@ -8,12 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dpe_connector::content::BlobSource;
 use dpe_connector::{ItemErrorCode, encode_segments, path};
+use dpe_connector_files::{self as files, Limits, NoDocument, file_name};
 use serde_json::value::RawValue;
 
-use crate::content::{self, Limits, NoDocument};
 use crate::diff::Task;
 use crate::handles::{Handles, Held};
-use crate::listing::{Content, Entry, Fingerprint, file_name};
+use crate::listing::{Content, Entry, Fingerprint};
 use crate::read::{ReadFile, read_file};
 use crate::stat::Stat;
 use crate::walk::absolute;
@@ -106,7 +106,7 @@ impl Examiner {
         let path = absolute(&self.root, &task.found.path);
         let name = file_name(&task.found.path);
         read_file(&path, self.follow_links, |head| {
-            content::wanted(name, head, self.limits)
+            files::wanted(name, head, self.limits)
         })
     }
 
@@ -125,7 +125,7 @@ impl Examiner {
         // One file that trips over a defect must not end the round of all others.
         let whole = || self.whole(&entry, bytes);
         let made = catch_unwind(AssertUnwindSafe(|| {
-            content::document(uri, name, bytes, whole)
+            files::document(uri, name, bytes, whole)
         }));
         match made {
             Ok(Ok(item)) => Outcome::Document(entry, encode_segments(&item, self.item_limit)),
@@ -189,7 +189,7 @@ fn changing() -> Outcome {
 
 fn content_of(task: &Task, bytes: &[u8], fingerprint: Fingerprint) -> Option<Content> {
     Some(Content {
-        format: content::format_of(file_name(&task.found.path), bytes)?,
+        format: files::format_of(file_name(&task.found.path), bytes)?,
         fingerprint,
     })
 }

@@ -7,18 +7,14 @@
 
 mod config;
 mod connector;
-mod content;
 mod cursor;
 mod diff;
 mod examine;
 mod handles;
 mod listing;
-mod moves;
 mod named;
-mod pipeline;
 mod read;
 mod renames;
-mod report;
 mod root;
 mod round;
 mod stat;

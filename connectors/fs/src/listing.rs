@@ -50,18 +50,6 @@ impl Fingerprint {
     }
 }
 
-/// Returns the last component of a path.
-pub(crate) fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
-}
-
-/// Returns what follows the last dot of the file name, if the dot is not its first byte.
-pub(crate) fn extension(path: &[u8]) -> Option<&[u8]> {
-    let name = file_name(path);
-    let dot = name.iter().rposition(|&byte| byte == b'.')?;
-    (dot > 0).then(|| &name[dot + 1..])
-}
-
 /// Returns whether `path` is `folder` or lies below it; the root's path is empty.
 pub(crate) fn is_within(path: &[u8], folder: &[u8]) -> bool {
     folder.is_empty()
@@ -73,14 +61,6 @@ pub(crate) fn is_within(path: &[u8], folder: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_and_extensions_are_those_of_the_last_component() {
-        assert_eq!(file_name(b"a.b/c"), b"c");
-        assert_eq!(extension(b"a.b/c"), None);
-        assert_eq!(extension(b"a/c.tar.gz"), Some(&b"gz"[..]));
-        assert_eq!(extension(b"a/.profile"), None);
-    }
 
     #[test]
     fn a_folder_holds_what_is_below_it_and_not_its_namesakes() {

@@ -4,25 +4,16 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
+use dpe_connector_files::{HEAD_BYTES, Wanted};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-use crate::content::HEAD_BYTES;
 use crate::listing::Fingerprint;
 use crate::stat::Stat;
 
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
-
-/// How much of a file is wanted, seeing how it begins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
-    /// A longer file is too large.
-    pub(crate) limit: u64,
-    /// So many bytes are kept; the others only enter the fingerprint.
-    pub(crate) kept: u64,
-}
 
 /// What is not kept is read in parts of so many bytes.
 const PART_BYTES: u64 = 256 << 10;

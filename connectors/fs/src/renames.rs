@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use dpe_connector::{CancelFlag, RpcError};
+use dpe_connector_files::moves::{Holding, plan};
+use dpe_connector_files::{BUDGET, Pipeline, threads};
 
 use crate::diff::{Difference, Task};
 use crate::examine::Examiner;
-use crate::listing::Entry;
-use crate::moves::{Holding, plan};
-use crate::pipeline::{BUDGET, Pipeline, threads};
+use crate::listing::{Content, Entry};
 
 /// From where to where.
 pub(crate) type Move = (Box<[u8]>, Box<[u8]>);
@@ -92,9 +92,9 @@ fn probe(
 fn holdings<'a>(
     difference: &'a Difference,
     probed: &'a [Option<Entry>],
-) -> (Vec<Holding<'a>>, Vec<Holding<'a>>) {
-    let mut sources: Vec<Holding<'_>> = Vec::new();
-    let mut targets: Vec<Holding<'_>> = Vec::new();
+) -> (Vec<Holding<'a, Content>>, Vec<Holding<'a, Content>>) {
+    let mut sources: Vec<Holding<'_, Content>> = Vec::new();
+    let mut targets: Vec<Holding<'_, Content>> = Vec::new();
     sources.extend(
         difference
             .gone
@@ -121,12 +121,12 @@ fn holdings<'a>(
     (sources, targets)
 }
 
-fn holding(entry: &Entry, is_free: bool) -> Option<Holding<'_>> {
+fn holding(entry: &Entry, is_free: bool) -> Option<Holding<'_, Content>> {
     Some(Holding {
         path: &entry.path,
         content: entry.content.as_ref()?,
-        size: entry.stat.size,
-        inode: entry.stat.inode,
+        is_telling: entry.stat.size > 0,
+        mark: entry.stat.inode,
         is_free,
     })
 }

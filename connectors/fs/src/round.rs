@@ -15,19 +15,21 @@ use dpe_connector::scan::ScanEnd;
 use dpe_connector::{
     BatchAssembler, CancelFlag, Item, ItemErrorCode, RpcError, ScanResult, encode_segments, path,
 };
+use dpe_connector_files::{BUDGET, Kind, Limits, Pipeline, Report, threads};
 
 use crate::config::OnTrouble;
 use crate::connector::Setup;
-use crate::content::Limits;
 use crate::diff::{Difference, Task, compare};
 use crate::examine::{Examiner, Outcome};
 use crate::handles::Handles;
 use crate::listing::Entry;
-use crate::pipeline::{BUDGET, Pipeline, threads};
 use crate::renames::{Move, with_renames};
-use crate::report::Report;
 use crate::walk::{Trouble, Walked, walk};
 use crate::{cursor, named, root, stat};
+
+const SPECIAL: Kind = Kind("special file", "special files");
+const LINK: Kind = Kind("symbolic link", "symbolic links");
+const UNREADABLE: Kind = Kind("unreadable file or folder", "unreadable files and folders");
 
 /// A round at work.
 pub(crate) struct Round {
@@ -198,8 +200,14 @@ impl Round {
             self.say_trouble(trouble);
         }
         let report = &mut self.report;
-        walked.special.iter().for_each(|path| report.special(path));
-        walked.links.iter().for_each(|path| report.link(path));
+        walked
+            .special
+            .iter()
+            .for_each(|path| report.skipped(SPECIAL, path));
+        walked
+            .links
+            .iter()
+            .for_each(|path| report.skipped(LINK, path));
         walked.notes.into_iter().for_each(|note| report.note(note));
         let without = self.listing.iter().filter(|entry| entry.content.is_none());
         without.for_each(|entry| report.unsupported(&entry.path));
@@ -216,7 +224,7 @@ impl Round {
 
     fn say_trouble(&mut self, trouble: &Trouble) {
         if self.setup.config.only.is_none() && self.setup.config.unreadable == OnTrouble::Skip {
-            return self.report.unreadable(&trouble.path);
+            return self.report.skipped(UNREADABLE, &trouble.path);
         }
         let mut uri = self.uri(&trouble.path);
         if trouble.is_folder {

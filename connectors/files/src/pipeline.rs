@@ -11,7 +11,7 @@ use std::time::Duration;
 use dpe_connector::{CancelFlag, RpcError};
 
 /// What files being read and documents waiting to be sent may occupy together, in bytes.
-pub(crate) const BUDGET: u64 = 64 << 20;
+pub const BUDGET: u64 = 64 << 20;
 
 /// More threads than this only compete for the disk.
 const MAX_THREADS: usize = 8;
@@ -23,12 +23,12 @@ const TASK_BYTES: u64 = 16 << 10;
 const CANCEL_POLL: Duration = Duration::from_millis(20);
 
 /// Returns how many workers this machine can feed.
-pub(crate) fn threads() -> usize {
+pub fn threads() -> usize {
     thread::available_parallelism().map_or(2, |threads| threads.get().min(MAX_THREADS))
 }
 
 /// Results of tasks, in order.
-pub(crate) struct Pipeline<T, R> {
+pub struct Pipeline<T, R> {
     shared: Arc<Shared<T, R>>,
     workers: Vec<JoinHandle<()>>,
     taken: usize,
@@ -53,7 +53,7 @@ struct State<T, R> {
 impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
     /// Starts `threads` workers on `tasks`. `size` is an estimate of the bytes a task and its
     /// result occupy, `budget` what all tasks begun and not yet taken may occupy together.
-    pub(crate) fn start(
+    pub fn start(
         tasks: Vec<T>,
         threads: usize,
         budget: u64,
@@ -92,7 +92,7 @@ impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
     /// # Errors
     ///
     /// `cancelled`; `internal_error` if a worker panicked.
-    pub(crate) fn next(&mut self, cancel: &CancelFlag) -> Result<Option<R>, RpcError> {
+    pub fn next(&mut self, cancel: &CancelFlag) -> Result<Option<R>, RpcError> {
         if self.taken == self.total {
             return Ok(None);
         }

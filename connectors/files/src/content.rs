@@ -5,28 +5,35 @@ use std::sync::Arc;
 use dpe_connector::Item;
 use dpe_connector::content::BlobSource;
 
-use crate::read::Wanted;
-
 /// How much of a file the format decision looks at, in bytes.
-pub(crate) const HEAD_BYTES: usize = dpe_extract::HEAD_BYTES;
+pub const HEAD_BYTES: usize = dpe_extract::HEAD_BYTES;
 
 /// Returns the `file_type` of a file with this name that begins with `head`, if its format is
 /// understood. Later bytes than [`HEAD_BYTES`] do not matter.
-pub(crate) fn format_of(name: &[u8], head: &[u8]) -> Option<Arc<str>> {
+pub fn format_of(name: &[u8], head: &[u8]) -> Option<Arc<str>> {
     dpe_extract::format_of(name, head).map(|format| format.file_type().into())
 }
 
 /// How large files may be, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// A file that is read as a whole.
-    pub(crate) file: u64,
+    pub file: u64,
     /// A file that is delivered as it is.
-    pub(crate) blob: u64,
+    pub blob: u64,
+}
+
+/// How much of a file is wanted, seeing how it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// A longer file is too large.
+    pub limit: u64,
+    /// So many bytes are kept; the others only enter the fingerprint.
+    pub kept: u64,
 }
 
 /// Returns how much of a file is needed to make its document, if its format is understood.
-pub(crate) fn wanted(name: &[u8], head: &[u8], limits: Limits) -> Option<Wanted> {
+pub fn wanted(name: &[u8], head: &[u8], limits: Limits) -> Option<Wanted> {
     let format = dpe_extract::format_of(name, head)?;
     Some(if format.is_read_from_head() {
         Wanted {
@@ -42,7 +49,8 @@ pub(crate) fn wanted(name: &[u8], head: &[u8], limits: Limits) -> Option<Wanted>
 }
 
 /// Why a file gives no document.
-pub(crate) enum NoDocument {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoDocument {
     /// Its format is not understood.
     Unsupported,
     /// It is not what its format says.
@@ -51,7 +59,11 @@ pub(crate) enum NoDocument {
 
 /// Returns the document item of a file of which as much is at hand as is [`wanted`]. Where the
 /// content is the file itself, `whole` says where its bytes are.
-pub(crate) fn document(
+///
+/// # Errors
+///
+/// Why it gives none.
+pub fn document(
     file_uri: String,
     name: &[u8],
     bytes: &[u8],

@@ -6,26 +6,27 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use crate::listing::{Content, file_name};
+use crate::names::file_name;
 
 /// A path, and content it has or had.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Holding<'a> {
+pub struct Holding<'a, C> {
     /// Relative to the root.
-    pub(crate) path: &'a [u8],
-    /// The content.
-    pub(crate) content: &'a Content,
-    /// Length in bytes.
-    pub(crate) size: u64,
-    /// Number of the inode.
-    pub(crate) inode: u64,
+    pub path: &'a [u8],
+    /// The content; equal ones give the same document.
+    pub content: &'a C,
+    /// Whether equal content tells that it is the same file; that of an empty one does not.
+    pub is_telling: bool,
+    /// Tells files of equal content apart that are the same before and after; the number of the
+    /// inode.
+    pub mark: u64,
     /// Of a source: the path is gone, not only changed. Of a target: it had no document before.
-    pub(crate) is_free: bool,
+    pub is_free: bool,
 }
 
 /// Pairs sources with targets, both sorted by path, and returns the pairs as indices, in an order
 /// in which the moves can be carried out one after another.
-pub(crate) fn plan(sources: &[Holding<'_>], targets: &[Holding<'_>]) -> Vec<(usize, usize)> {
+pub fn plan<C: Ord>(sources: &[Holding<'_, C>], targets: &[Holding<'_, C>]) -> Vec<(usize, usize)> {
     let pairs = paired(sources, targets);
     let source_at: HashMap<&[u8], usize> = (0..).zip(sources).map(|(i, s)| (s.path, i)).collect();
     let starts = (0..sources.len()).filter(|&source| sources[source].is_free);
@@ -36,10 +37,10 @@ pub(crate) fn plan(sources: &[Holding<'_>], targets: &[Holding<'_>]) -> Vec<(usi
 
 /// Follows a chain from a path that is gone. It counts only if it ends at a new path; its last
 /// move has to come first.
-fn chain(
+fn chain<C>(
     start: usize,
     pairs: &HashMap<usize, usize>,
-    targets: &[Holding<'_>],
+    targets: &[Holding<'_, C>],
     source_at: &HashMap<&[u8], usize>,
 ) -> Vec<(usize, usize)> {
     let mut moves = Vec::new();
@@ -58,9 +59,9 @@ fn chain(
     Vec::new()
 }
 
-fn paired(sources: &[Holding<'_>], targets: &[Holding<'_>]) -> HashMap<usize, usize> {
+fn paired<C: Ord>(sources: &[Holding<'_, C>], targets: &[Holding<'_, C>]) -> HashMap<usize, usize> {
     // Equal bytes of an equal format give the same document, whatever their names.
-    let mut groups: BTreeMap<&Content, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    let mut groups: BTreeMap<&C, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     for (index, source) in sources.iter().enumerate() {
         groups.entry(source.content).or_default().0.push(index);
     }
@@ -78,8 +79,8 @@ fn paired(sources: &[Holding<'_>], targets: &[Holding<'_>]) -> HashMap<usize, us
     for (sources_of, targets_of) in groups.values_mut() {
         sources_of.sort_by_key(|&index| !sources[index].is_free);
         targets_of.sort_by_key(|&index| !targets[index].is_free);
-        pairing.pair_by(sources_of, targets_of, |holding| holding.inode);
-        if sources_of.first().is_some_and(|&s| sources[s].size > 0) {
+        pairing.pair_by(sources_of, targets_of, |holding| holding.mark);
+        if sources_of.first().is_some_and(|&s| sources[s].is_telling) {
             pairing.pair_by(sources_of, targets_of, |holding| file_name(holding.path));
             pairing.pair_by(sources_of, targets_of, |_| ());
         }
@@ -87,20 +88,20 @@ fn paired(sources: &[Holding<'_>], targets: &[Holding<'_>]) -> HashMap<usize, us
     pairing.pairs
 }
 
-struct Pairing<'h, 'a> {
-    sources: &'h [Holding<'a>],
-    targets: &'h [Holding<'a>],
+struct Pairing<'h, 'a, C> {
+    sources: &'h [Holding<'a, C>],
+    targets: &'h [Holding<'a, C>],
     pairs: HashMap<usize, usize>,
     used: HashSet<usize>,
 }
 
-impl<'h, 'a> Pairing<'h, 'a> {
+impl<'h, 'a, C> Pairing<'h, 'a, C> {
     /// Pairs what is unpaired yet and has an equal key, in order.
     fn pair_by<K: Eq + std::hash::Hash>(
         &mut self,
         sources: &[usize],
         targets: &[usize],
-        key: impl Fn(&'h Holding<'a>) -> K,
+        key: impl Fn(&'h Holding<'a, C>) -> K,
     ) {
         let mut free: HashMap<K, VecDeque<usize>> = HashMap::new();
         for &target in targets.iter().filter(|target| !self.used.contains(target)) {
@@ -129,53 +130,30 @@ mod tests {
     };
 
     use super::*;
-    use crate::listing::{Entry, Fingerprint};
-    use crate::stat::Stat;
 
     /// Path, text and inode of a file.
     type File<'a> = (&'a str, &'a str, u64);
 
-    fn entries(files: &[File<'_>]) -> Vec<Entry> {
-        let mut entries: Vec<Entry> = files
+    /// What is in `files` and not, with the same text, in `others`; sorted by path.
+    fn differing<'a>(files: &'a [File<'a>], others: &[File<'_>]) -> Vec<Holding<'a, &'a str>> {
+        let other = |path| others.iter().find(|other| other.0 == path);
+        let mut differing: Vec<_> = files
             .iter()
-            .map(|&(path, text, inode)| Entry {
-                path: path.as_bytes().into(),
-                stat: Stat {
-                    size: text.len() as u64,
-                    mtime: 0,
-                    ctime: 0,
-                    inode,
-                },
-                trusted: true,
-                content: Some(Content {
-                    fingerprint: Fingerprint::of(text.as_bytes()),
-                    format: "txt".into(),
-                }),
+            .filter(|file| other(file.0).map(|other| other.1) != Some(file.1))
+            .map(|file| Holding {
+                path: file.0.as_bytes(),
+                content: &file.1,
+                is_telling: !file.1.is_empty(),
+                mark: file.2,
+                is_free: other(file.0).is_none(),
             })
             .collect();
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        entries
-    }
-
-    /// What is in `files` and not, with the same content, in `others`.
-    fn differing<'a>(files: &'a [Entry], others: &[Entry]) -> Vec<Holding<'a>> {
-        let other = |path| others.iter().find(|other| other.path == path);
-        files
-            .iter()
-            .filter(|file| other(file.path.clone()).map(|o| &o.content) != Some(&file.content))
-            .map(|file| Holding {
-                path: &file.path,
-                content: file.content.as_ref().unwrap(),
-                size: file.stat.size,
-                inode: file.stat.inode,
-                is_free: other(file.path.clone()).is_none(),
-            })
-            .collect()
+        differing.sort_by_key(|holding| holding.path);
+        differing
     }
 
     fn moves(before: &[File<'_>], after: &[File<'_>]) -> Vec<(String, String)> {
-        let (before, after) = (entries(before), entries(after));
-        let (sources, targets) = (differing(&before, &after), differing(&after, &before));
+        let (sources, targets) = (differing(before, after), differing(after, before));
         let name = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
         plan(&sources, &targets)
             .into_iter()

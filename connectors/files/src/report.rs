@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::listing::extension;
+use crate::names::extension;
 
 /// So many kinds or paths are named, the rest is counted.
 const NAMED: usize = 8;
 
+/// Why a path was passed over, as its lines call it: one of them, and several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind(pub &'static str, pub &'static str);
+
 /// Everything that became no item.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
+pub struct Report {
     unsupported: BTreeMap<String, u64>,
-    special: Group,
-    links: Group,
-    unreadable: Group,
+    groups: BTreeMap<Kind, Group>,
     notes: Vec<String>,
 }
 
@@ -31,20 +33,20 @@ impl Group {
         }
     }
 
-    fn line(&self, one: &str, many: &str) -> Option<String> {
+    fn line(&self, Kind(one, many): Kind) -> String {
         let rest = self.count - self.first.len() as u64;
         let what = if self.count == 1 { one } else { many };
         let mut names = self.first.join(", ");
         if rest > 0 {
             names.push_str(&format!(" and {rest} more"));
         }
-        (self.count > 0).then(|| format!("skipped {} {what}: {names}", self.count))
+        format!("skipped {} {what}: {names}", self.count)
     }
 }
 
 impl Report {
     /// Counts a file of a format nobody here understands.
-    pub(crate) fn unsupported(&mut self, path: &[u8]) {
+    pub fn unsupported(&mut self, path: &[u8]) {
         let kind = match extension(path) {
             Some(extension) => format!(".{}", shown(&extension.to_ascii_lowercase())),
             None => "without extension".to_owned(),
@@ -52,34 +54,21 @@ impl Report {
         *self.unsupported.entry(kind).or_default() += 1;
     }
 
-    /// Counts a socket, pipe or device.
-    pub(crate) fn special(&mut self, path: &[u8]) {
-        self.special.add(path);
-    }
-
-    /// Counts a link that was not followed.
-    pub(crate) fn link(&mut self, path: &[u8]) {
-        self.links.add(path);
-    }
-
-    /// Counts what could not be read and was to be skipped then.
-    pub(crate) fn unreadable(&mut self, path: &[u8]) {
-        self.unreadable.add(path);
+    /// Counts a path that was passed over.
+    pub fn skipped(&mut self, kind: Kind, path: &[u8]) {
+        self.groups.entry(kind).or_default().add(path);
     }
 
     /// Keeps a line of its own.
-    pub(crate) fn note(&mut self, line: String) {
+    pub fn note(&mut self, line: String) {
         self.notes.push(line);
     }
 
     /// Returns the lines.
-    pub(crate) fn lines(mut self) -> Vec<String> {
+    pub fn lines(mut self) -> Vec<String> {
         let mut lines = std::mem::take(&mut self.notes);
         lines.extend(self.unsupported_line());
-        lines.extend(self.special.line("special file", "special files"));
-        lines.extend(self.links.line("symbolic link", "symbolic links"));
-        let (one, many) = ("unreadable file or folder", "unreadable files and folders");
-        lines.extend(self.unreadable.line(one, many));
+        lines.extend(self.groups.iter().map(|(kind, group)| group.line(*kind)));
         lines
     }
 
@@ -107,7 +96,7 @@ impl Report {
 }
 
 /// Returns a path as it may be shown on a terminal: no control characters, no line ends.
-pub(crate) fn shown(path: &[u8]) -> String {
+pub fn shown(path: &[u8]) -> String {
     String::from_utf8_lossy(path)
         .chars()
         .flat_map(|character| {
@@ -140,7 +129,7 @@ mod tests {
     #[test]
     fn names_cannot_write_to_the_terminal_or_begin_a_line() {
         let mut report = Report::default();
-        report.special(b"a\x1b[31m\nb\xff");
+        report.skipped(Kind("special file", "special files"), b"a\x1b[31m\nb\xff");
         assert_eq!(
             report.lines(),
             ["skipped 1 special file: a\\u{1b}[31m\\nb\u{fffd}"]

@@ -1,0 +1,18 @@
+//! What connectors share whose documents are files, be they in a folder or in a repository.
+//!
+//! The same file has to become the same document, be skipped for the same reason and be seen to have
+//! moved by the same rule wherever it was found. This crate holds what is needed for that, and
+//! knows neither a file system nor a repository.
+
+mod content;
+pub mod moves;
+mod names;
+mod owner;
+mod pipeline;
+mod report;
+
+pub use content::{HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted};
+pub use names::{extension, file_name};
+pub use owner::Owner;
+pub use pipeline::{BUDGET, Pipeline, threads};
+pub use report::{Kind, Report, shown};
