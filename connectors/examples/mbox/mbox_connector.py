@@ -81,7 +81,12 @@ def clean(text):
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+def present(**members):
+    return {name: value for name, value in members.items() if value is not None}
+
+
 def header(mail, name):
+    """Returns a header as one line of text, or None."""
     value = mail.get(name, "")
     try:
         value = str(make_header(decode_header(value)))
@@ -144,19 +149,19 @@ def content_of(message, handle):
         mime_type = clean(part.get_content_type())
         if kind in ("text", "multipart"):  # a leaf that claims to have parts has lost its boundary
             if name or body:  # an attachment, or text after the body: a page of its own
-                pages.append({"title": name, "elements": []})
+                pages.append(present(title=name, elements=[]))
             body = body or not name
             pages[-1]["elements"] += [{"category": "NarrativeText", "text": text}
                                       for text in paragraphs(part)]
         elif kind == "image":
             blob = {"handle": handle(index), "size": len(part.get_payload(decode=True))}
             pages[-1]["elements"].append({"category": "Image", "mime_type": mime_type, "blob": blob,
-                                          "metadata": {"file_name": name}})
+                                          "metadata": present(file_name=name)})
         else:
-            attachments.append({"file_name": name, "mime_type": mime_type})
-    metadata = {"message_id": header(mail, "Message-ID"), "in_reply_to": header(mail, "In-Reply-To"),
-                "date": date_of(mail), "attachments": attachments or None}
-    return {"file_type": "eml", "title": subject, "doc_metadata": metadata}, pages
+            attachments.append(present(file_name=name, mime_type=mime_type))
+    metadata = present(message_id=header(mail, "Message-ID"), in_reply_to=header(mail, "In-Reply-To"),
+                       date=date_of(mail), attachments=attachments or None)
+    return present(file_type="eml", title=subject, doc_metadata=metadata), pages
 
 
 # ---- Rounds --------------------------------------------------------------------------------------
