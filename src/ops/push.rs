@@ -16,7 +16,7 @@ use futures_util::FutureExt;
 use crate::config::{self, RemoteLocation};
 use crate::host::{Bundled, ConnectorProcess, Deadlines, Launch, bundled, plugin_environment};
 use crate::model::Contract;
-use crate::runner::{DryRun, Instance, Round, Scope, Settings, Traffic};
+use crate::runner::{Cancel, DryRun, Instance, Round, Scope, Settings, Traffic};
 use crate::server::{OpenMode, StoreError};
 use crate::state::{self, StateDirectory};
 use crate::sync::event::{Event, Observer};
@@ -243,6 +243,7 @@ impl OneSource<'_> {
             instance,
             settings: &settings,
             observer: &**self.observer,
+            cancel: &Cancel::new(),
         };
         let report = round.run().await;
         if let Err(failure) = source.close().await
@@ -282,7 +283,12 @@ impl OneSource<'_> {
             remote_limits: Some(remote_limits),
             max_message_bytes: MESSAGE_BYTES,
             deadlines: Deadlines::default(),
-            on_stderr: Arc::new(move |line| observer.event(Event::PluginStderr(&line.line))),
+            on_stderr: Arc::new(move |line| {
+                observer.event(Event::PluginStderr {
+                    line: &line.line,
+                    truncated: line.truncated,
+                });
+            }),
         };
         ConnectorProcess::start(launch)
             .await

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::model::FileUri;
-use crate::state::CursorChange;
+use crate::state::{CursorChange, StateError};
 use crate::sync::event::Event;
 use crate::sync::failure::Failure;
 use crate::sync::ports::{Remote, Source};
@@ -64,7 +64,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
     fn hold_cursor(&mut self, report: &mut Report) {
         let since = match self.state.held_since() {
             Ok(since) => since,
-            Err(error) => return self.not_noted(&error),
+            Err(error) => return self.not_noted(error),
         };
         if self.settings.scope == Scope::Named {
             report.cursor_held_since = since;
@@ -72,14 +72,14 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         }
         let since = since.unwrap_or_else(|| report.started_at.clone());
         if let Err(error) = self.state.finish(CursorChange::Keep, Some(&since)) {
-            self.not_noted(&error);
+            self.not_noted(error);
         }
         report.cursor_held_since = Some(since);
     }
 
-    fn not_noted(&self, error: &crate::state::StateError) {
-        let message = format!("it could not be noted that this round did not end well: {error}");
-        self.observer.event(Event::Warning(&message));
+    fn not_noted(&self, error: StateError) {
+        let failure = state_failure(error);
+        self.observer.event(Event::HeldWriteFailed(&failure));
     }
 
     /// Counts what stayed as it was, mentioned or not, when the source told only what changed.

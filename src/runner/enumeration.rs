@@ -2,6 +2,8 @@
 //! §11).
 
 use std::collections::HashSet;
+use std::future::Future;
+use std::pin::pin;
 
 use crate::json::Value;
 use crate::model::FileUri;
@@ -13,6 +15,7 @@ use crate::sync::wave::Operation;
 
 use super::feed::{Enumerated, Feed, Portion};
 use super::gate::{Gate, Weight};
+use super::interruption::unless;
 use super::landing::{Landing, state_failure};
 use super::round::Profile;
 use super::spool::Spool;
@@ -55,22 +58,38 @@ impl Enumeration {
             max_items,
         } = asked;
         let mut feed = Feed::new(source, spool, assembly, max_items, cursor);
-        let mut portion = feed.next(|item| mentions.produced(item)).await?;
+        let cancel = landing.cancel;
+        let mut portion = unless(cancel, feed.next(|item| mentions.produced(item))).await?;
         loop {
             let steps = passed(gate, &mut portion, landing.state)?;
             if let Some(enumerated) = portion.end {
-                landing.land(steps).await?;
                 if enumerated.incremental && !given {
                     return Err(protocol_error("`incremental` without a cursor"));
                 }
+                landing.land(steps).await?;
                 return Ok(enumerated);
             }
-            let (landed, next) = tokio::join!(
-                landing.land(steps),
-                feed.next(|item| mentions.produced(item))
-            );
+            let next = unless(cancel, feed.next(|item| mentions.produced(item)));
+            portion = side_by_side(landing.land(steps), next).await?;
+        }
+    }
+}
+
+/// Lands a portion while the next one is fetched. What goes wrong with the next one waits until
+/// this one has landed; what ends the landing is not kept waiting by a slow source.
+async fn side_by_side(
+    landing: impl Future<Output = Result<(), Failure>>,
+    next: impl Future<Output = Result<Portion, Failure>>,
+) -> Result<Portion, Failure> {
+    let (mut landing, mut next) = (pin!(landing), pin!(next));
+    tokio::select! {
+        landed = &mut landing => {
             landed?;
-            portion = next?;
+            next.await
+        }
+        fetched = &mut next => {
+            landing.await?;
+            fetched
         }
     }
 }

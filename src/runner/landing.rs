@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
 
 use crate::model::{Contracts, FileUri, Hash};
 use crate::state::{Change, Instance, Pending, StateError, Tracking};
@@ -18,6 +19,7 @@ use crate::sync::unachieved::{Cause, Permission, Unachieved};
 use crate::sync::wave::{self, Operation};
 
 use super::heads::{self, Head};
+use super::interruption::{interrupted, patience_ends, unless};
 use super::round::{Profile, Scope, Settings};
 use super::task::{self, Done, Judgement, Knowledge, NotRedeemed, Rules, Task, Write};
 
@@ -26,6 +28,7 @@ pub(super) struct Landing<'a, R> {
     pub remote: &'a R,
     pub state: &'a mut Instance,
     pub observer: &'a dyn Observer,
+    pub cancel: &'a CancellationToken,
     pub counts: Counts,
     /// Documents that a stale move or what followed it left undecided; only under
     /// [`Profile::People`], which finds out by enumerating once more.
@@ -65,11 +68,13 @@ impl<'a, R: Remote> Landing<'a, R> {
         state: &'a mut Instance,
         observer: &'a dyn Observer,
         settings: &Settings,
+        cancel: &'a CancellationToken,
     ) -> Self {
         Self {
             remote,
             state,
             observer,
+            cancel,
             counts: Counts::default(),
             undecided: Undecided::default(),
             rules: Rules {
@@ -227,12 +232,11 @@ impl<'a, R: Remote> Landing<'a, R> {
     }
 
     fn skip(&mut self, operation: &Operation, cause: &Cause) {
-        let uris: Vec<FileUri> = operation.uris().cloned().collect();
         self.unachieved.skipped(operation, cause);
-        self.touched.extend(uris.iter().cloned());
+        self.touched.extend(operation.uris().cloned());
         match self.profile {
-            Profile::Contract => self.observer.event(Event::Skipped { uris: &uris, cause }),
-            Profile::People => self.undecided.skipped.extend(uris),
+            Profile::Contract => self.observer.event(Event::Skipped { operation, cause }),
+            Profile::People => self.undecided.skipped.extend(operation.uris().cloned()),
         }
     }
 
@@ -279,13 +283,18 @@ impl<'a, R: Remote> Landing<'a, R> {
             .iter()
             .flat_map(|task| task.operation.uris().cloned())
             .collect();
-        let heads = heads::read(self.remote, &uris, self.observer).await?;
+        let heads = self.heads(&uris).await?;
         let mut known = HashMap::with_capacity(uris.len());
         for (uri, head) in uris.into_iter().zip(heads) {
             let of_uri = self.known(&uri, head, settlement)?;
             known.insert(uri, of_uri);
         }
         Ok(known)
+    }
+
+    /// Reads what the remote holds of each document, or why it does not tell.
+    pub(super) async fn heads(&self, uris: &[FileUri]) -> Result<Vec<Head>, Failure> {
+        unless(self.cancel, heads::read(self.remote, uris, self.observer)).await
     }
 
     fn known(
@@ -348,8 +357,8 @@ impl<'a, R: Remote> Landing<'a, R> {
         }
     }
 
-    /// Sends writes side by side. After a failure that ends the round, those that have not
-    /// begun are not sent: `None`.
+    /// Sends writes side by side. After a failure that ends the round, and when it is cancelled,
+    /// those that have not begun are not sent: `None`.
     async fn send_all(
         &self,
         planned: Vec<(Task, Write)>,
@@ -358,10 +367,14 @@ impl<'a, R: Remote> Landing<'a, R> {
         let sends = planned.into_iter().map(|(task, write)| {
             let stop = &stop;
             async move {
-                if stop.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
                     return (task, None);
                 }
-                let result = task.send(self.remote, write).await;
+                let result = tokio::select! {
+                    biased;
+                    result = task.send(self.remote, write) => result,
+                    () = patience_ends(self.cancel) => Err(given_up()),
+                };
                 if matches!(&result, Err(error) if error.failure.level != Level::Item) {
                     stop.store(true, Ordering::Relaxed);
                 }
@@ -405,7 +418,7 @@ impl<'a, R: Remote> Landing<'a, R> {
         if confirmed.is_none() {
             return Ok(None);
         }
-        let mut heads = heads::read(self.remote, std::slice::from_ref(from), self.observer).await?;
+        let mut heads = self.heads(std::slice::from_ref(from)).await?;
         match heads.pop() {
             Some(Ok(None)) => Ok(Some(Change::Forget(from.clone()))),
             Some(Err(denied)) => {
@@ -488,6 +501,15 @@ impl<'a, R: Remote> Landing<'a, R> {
         }
         self.observer.event(Event::Landed(landed));
         self.touched.insert(to.clone());
+    }
+}
+
+/// The end of a write that was on its way when the round was cancelled.
+fn given_up() -> WriteError {
+    WriteError {
+        failure: interrupted(),
+        outcome_unknown: true,
+        refusal: None,
     }
 }
 

@@ -14,6 +14,7 @@ mod enumeration;
 mod feed;
 mod gate;
 mod heads;
+mod interruption;
 mod landing;
 mod metered;
 mod refresh;
@@ -29,3 +30,5 @@ pub use client_error::{ClientError, way_out};
 pub use dry_run::DryRun;
 pub use metered::{Metered, Traffic};
 pub use round::{Instance, Profile, Round, Scope, Settings};
+/// Ends a round early, at the next safe point: see [`Round::cancel`].
+pub use tokio_util::sync::CancellationToken as Cancel;

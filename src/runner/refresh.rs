@@ -7,8 +7,9 @@
 use std::collections::HashSet;
 
 use crate::model::FileUri;
-use crate::state::Pending;
+use crate::state::{self, Pending};
 use crate::sync::assembly::{Assembly, Step};
+use crate::sync::event::Event;
 use crate::sync::failure::{Failure, FailureSource, Subject};
 use crate::sync::guard::DeleteLimit;
 use crate::sync::ports::{Base, Remote, Source};
@@ -16,7 +17,7 @@ use crate::sync::wave::Operation;
 
 use super::enumeration::protocol_error;
 use super::feed::{Enumerated, Feed, Portion};
-use super::heads;
+use super::interruption::unless;
 use super::landing::{Landing, Undecided, state_failure};
 use super::round::{Instance, Profile, Settings};
 use super::spool::Spool;
@@ -80,7 +81,8 @@ pub(super) async fn run<R: Remote, S: Source>(
     if missed.is_empty() || stops(landing) {
         return Ok(());
     }
-    if missed.incremental {
+    let (uris, incremental) = (missed.unproduced.len() as u64, missed.incremental);
+    if incremental {
         let said_by = (source, spool);
         enumerate(&mut missed, said_by, instance, settings, landing).await?;
     }
@@ -90,11 +92,32 @@ pub(super) async fn run<R: Remote, S: Source>(
     }
     let mut gone: Vec<FileUri> = missed.unproduced.into_iter().collect();
     gone.retain(|uri| !landing.may_be_there(uri));
-    if gone.is_empty() {
-        return Ok(());
-    }
     gone.sort();
-    infer_deletes(gone, settings.delete_limit, landing).await
+    let violations = if incremental {
+        present_before(&gone, landing.state)?
+    } else {
+        0
+    };
+    let before = landing.counts.deleted;
+    if !gone.is_empty() {
+        infer_deletes(gone, settings.delete_limit, landing).await?;
+    }
+    landing.observer.event(Event::Refreshed {
+        uris,
+        deleted: landing.counts.deleted - before,
+        violations,
+    });
+    Ok(())
+}
+
+/// Returns how many of these were there before this instance touched them: an incremental source
+/// should have said that they are gone.
+fn present_before(gone: &[FileUri], state: &state::Instance) -> Result<u64, Failure> {
+    let mut present = 0;
+    for uri in gone {
+        present += u64::from(state.before(uri).map_err(state_failure)?.is_some());
+    }
+    Ok(present)
 }
 
 /// Enumerates once more without a cursor, landing only documents that are considered.
@@ -120,7 +143,7 @@ async fn enumerate<R: Remote, S: Source>(
         reported: landing.failed_documents(),
     };
     loop {
-        let Portion { steps, end, .. } = feed.next(|_| ()).await?;
+        let Portion { steps, end, .. } = unless(landing.cancel, feed.next(|_| ())).await?;
         landing.land(pass.kept(steps, end.is_some())).await?;
         match end {
             None => {}
@@ -234,7 +257,7 @@ async fn infer_deletes<R: Remote>(
     limit: DeleteLimit,
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
-    let heads = heads::read(landing.remote, &gone, landing.observer).await?;
+    let heads = landing.heads(&gone).await?;
     let mut tasks = Vec::new();
     let (mut deletes, mut unconfirmed) = (0, 0);
     for (uri, head) in gone.into_iter().zip(heads) {

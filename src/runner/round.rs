@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use tokio_util::sync::CancellationToken as Cancel;
 
 use crate::model::{Contract, Contracts, FileUri};
 use crate::state;
@@ -19,6 +20,7 @@ use crate::sync::report::{Outcome, Report};
 use super::enumeration::{Asked, Enumeration, Mentions};
 use super::feed::Enumerated;
 use super::gate::Gate;
+use super::interruption::{is_interruption, unless};
 use super::landing::{Landing, state_failure};
 use super::refresh;
 use super::spool::Spool;
@@ -119,6 +121,10 @@ pub struct Round<'a, R, S> {
     pub settings: &'a Settings,
     /// Told what happens.
     pub observer: &'a dyn Observer,
+    /// Ends the round early: nothing more is asked or sent, writes that are on their way get a few
+    /// seconds, and the intents of those that take longer stay for the next round. What the report
+    /// says is of no consequence then.
+    pub cancel: &'a Cancel,
 }
 
 impl<R: Remote, S: Source> Round<'_, R, S> {
@@ -135,8 +141,11 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         let mut touched = HashSet::new();
         let ended = self.deliver(&mut report, &mut touched).await;
         if let Err(failure) = self.close(ended, &touched, &mut report) {
-            report.failures.push(failure);
             report.outcome = Outcome::Failed;
+            if !is_interruption(&failure) {
+                self.observer.event(Event::Failed(&failure));
+                report.failures.push(failure);
+            }
         }
         report.end(Timestamp::now());
         report
@@ -150,8 +159,11 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         touched: &mut HashSet<FileUri>,
     ) -> Result<Enumerated, Failure> {
         self.adopt()?;
-        let cursor = self.starting_cursor().await?;
+        let cursor = unless(self.cancel, self.starting_cursor()).await?;
         let mut enumeration = self.enumeration()?;
+        self.observer.event(Event::RoundStarted {
+            cursor_given: cursor.is_some(),
+        });
         let Self {
             remote,
             source,
@@ -159,8 +171,9 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             instance,
             settings,
             observer,
+            cancel,
         } = self;
-        let mut landing = Landing::new(*remote, state, *observer, settings);
+        let mut landing = Landing::new(*remote, state, *observer, settings, cancel);
         let mut spool = Spool::new(settings.spool_directory.clone(), settings.blob_max_bytes);
         let asked = Asked {
             assembly: Assembly::new(&*instance.uri_prefix, settings.contract),

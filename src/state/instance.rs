@@ -267,6 +267,22 @@ impl Instance {
         })
     }
 
+    /// Returns the value that a member of the write set had before it entered: none if it was
+    /// absent, or is no member.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn before(&self, uri: &FileUri) -> Result<Option<Hash>, StateError> {
+        self.read(|database| {
+            let before = database
+                .prepare_cached("SELECT before FROM write_set WHERE file_uri = ?1")?
+                .query_row([uri.as_str()], |row| row.get::<_, Option<String>>(0))
+                .optional()?;
+            before.flatten().as_deref().map(hash).transpose()
+        })
+    }
+
     /// Returns the documents that were pushed by their name and that no enumeration has had since.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use crate::model::FileUri;
 
 use super::failure::Failure;
 use super::unachieved::Cause;
+use super::wave::Operation;
 
 /// Receives the events of a round. Must not fail and should not block for long.
 pub trait Observer: Send + Sync {
@@ -25,8 +26,30 @@ pub enum Event<'a> {
         /// Whether nothing will be written.
         dry_run: bool,
     },
+    /// The process of the plugin was started (connector contract §27).
+    PluginStarted {
+        /// Its process id.
+        pid: u32,
+    },
+    /// The process of the plugin ended; one of the two is known.
+    PluginExited {
+        /// Its exit code.
+        exit_code: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+    },
     /// The plugin wrote a line on its stderr.
-    PluginStderr(&'a str),
+    PluginStderr {
+        /// The line, without its end.
+        line: &'a str,
+        /// Whether the line was longer.
+        truncated: bool,
+    },
+    /// The first scan of the round is about to be sent.
+    RoundStarted {
+        /// Whether it carries a cursor.
+        cursor_given: bool,
+    },
     /// The remote was read or written, and something about it should be known.
     Warning(&'a str),
     /// A batch of heads was refused and read again one by one (connector contract §19.5).
@@ -42,16 +65,30 @@ pub enum Event<'a> {
     Landed(Landed<'a>),
     /// A document was written over that this source had not written, as far as is known.
     Replaced(&'a FileUri),
-    /// Something failed.
+    /// Something failed, at whatever level; every failure of a report once, in its order.
     Failed(&'a Failure),
     /// An operation was not sent because an earlier move did not reach its goal
     /// (connector contract §21.2).
     Skipped {
-        /// The documents it would have touched.
-        uris: &'a [FileUri],
+        /// What was not sent.
+        operation: &'a Operation,
         /// The move.
         cause: &'a Cause,
     },
+    /// What earlier rounds had written and the source does not have any more was looked for
+    /// (connector contract §22).
+    Refreshed {
+        /// Documents of the write set of which the round had said nothing.
+        uris: u64,
+        /// How many of them were deleted because a complete enumeration does not have them.
+        deleted: u64,
+        /// How many of these had been there before they were written, so that an incremental
+        /// source should have said that they are gone.
+        violations: u64,
+    },
+    /// It could not be stored since when the cursor is held; nothing else changes by that
+    /// (connector contract §23).
+    HeldWriteFailed(&'a Failure),
 }
 
 /// A change that has landed.

@@ -11,6 +11,8 @@ pub enum DeleteLimit {
     Count(u64),
     /// More than this share of the documents, in percent, are too many.
     Percent(u8),
+    /// None are too many.
+    Unlimited,
 }
 
 /// Deletes up to this number never trip the usual limit, however small the source.
@@ -22,6 +24,7 @@ impl DeleteLimit {
         match self {
             Self::Usual => deletes > USUAL_FLOOR && deletes.saturating_mul(2) > known,
             Self::Count(limit) => deletes > limit,
+            Self::Unlimited => false,
             Self::Percent(limit) => {
                 u128::from(deletes) * 100 > u128::from(known) * u128::from(limit)
             }

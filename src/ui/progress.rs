@@ -58,6 +58,8 @@ impl Observer for Listing {
             Event::Replaced(uri) => self.voice.warn(&format!(
                 "warning: {uri} held something that this source had not pushed; it was replaced"
             )),
+            // What ends a command is said by the command, with what can be done about it.
+            Event::Failed(failure) if failure.level != Level::Item => {}
             Event::Failed(failure) => {
                 self.voice.warn(&failure_line(failure));
                 self.voice.page(failure);
@@ -72,19 +74,27 @@ impl Observer for Listing {
                  them it does not let be read",
                 printable(code)
             )),
-            Event::PluginStderr(text) => {
+            Event::PluginStderr { line, .. } => {
                 let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-                if said.len() >= REMEMBERED || said.insert(text.to_owned()) {
-                    self.voice.say(&printable(text));
+                if said.len() >= REMEMBERED || said.insert(line.to_owned()) {
+                    self.voice.say(&printable(line));
                 }
             }
-            Event::Skipped { uris, cause } => {
-                let names: Vec<&str> = uris.iter().map(|uri| uri.as_str()).collect();
+            Event::Skipped { operation, cause } => {
+                let names: Vec<&str> = operation.uris().map(|uri| uri.as_str()).collect();
                 self.voice.warn(&format!(
                     "skipped: {}: the move {cause} did not succeed",
                     names.join(", ")
                 ));
             }
+            Event::HeldWriteFailed(failure) => self.voice.warn(&format!(
+                "warning: it could not be noted that this round did not end well: {}",
+                printable(&failure.message)
+            )),
+            Event::PluginStarted { .. }
+            | Event::PluginExited { .. }
+            | Event::RoundStarted { .. }
+            | Event::Refreshed { .. } => {}
         }
     }
 }

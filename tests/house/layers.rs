@@ -54,6 +54,7 @@ const HOMES: &[(&str, &[&str])] = &[
         "tokio",
         &["host", "server", "transport", "runner", "ops", "cli"],
     ),
+    ("tokio_util", &["runner", "ops", "cli"]),
     ("reqwest", &["transport"]),
     ("rustls", &["transport"]),
     ("dpe_connector", &["host", "ops"]),

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use dpe::json::Text;
 use dpe::model::{Contract, FileUri, Hash, Tree, TreeBuilder};
 use dpe::protocol::wire::capabilities::Limits;
-use dpe::runner::{Client, Instance, Profile, Round, Settings};
+use dpe::runner::{Cancel, Client, Instance, Profile, Round, Settings};
 use dpe::server::{InProcess, OpenMode, Options, Service, Store};
 use dpe::state::{self, StateDirectory, StateError};
 use dpe::sync::blobs::Blobs;
@@ -29,6 +29,8 @@ pub(super) type Said = (Vec<String>, BatchEnd);
 pub(super) struct Scripted {
     identity: PluginIdentity,
     script: VecDeque<Result<Said, Failure>>,
+    /// Whether scans beyond the script are never answered.
+    hangs: bool,
     /// The requests it got.
     pub(super) asked: Vec<ScanRequest>,
     /// What its handles stand for.
@@ -47,6 +49,7 @@ impl Scripted {
                 supports_cursor: true,
             },
             script: script.into_iter().collect(),
+            hangs: false,
             asked: Vec::new(),
             blobs: BTreeMap::new(),
             read: Vec::new(),
@@ -56,6 +59,12 @@ impl Scripted {
     /// Goes on with this.
     pub(super) fn says(&mut self, said: Result<Said, Failure>) {
         self.script.push_back(said);
+    }
+
+    /// Answers no scan beyond the script.
+    pub(super) fn then_hangs(mut self) -> Self {
+        self.hangs = true;
+        self
     }
 
     pub(super) fn without_cursors(mut self) -> Self {
@@ -71,6 +80,9 @@ impl Source for Scripted {
 
     async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
         self.asked.push(request);
+        if self.hangs && self.script.is_empty() {
+            std::future::pending::<()>().await;
+        }
         let (items, end) = self.script.pop_front().expect("the script goes on")?;
         let items = format!("[{}]", items.join(","));
         Ok(Batch {
@@ -190,21 +202,36 @@ pub(super) fn tree(text: &str) -> Tree {
 
 /// Keeps the events of rounds, as text.
 #[derive(Default)]
-pub(super) struct Heard(Mutex<Vec<String>>);
+pub(super) struct Heard {
+    events: Mutex<Vec<String>>,
+    failures: Mutex<Vec<Failure>>,
+}
 
 impl Heard {
     pub(super) fn contains(&self, part: &str) -> bool {
-        self.0
-            .lock()
-            .unwrap()
-            .iter()
-            .any(|event| event.contains(part))
+        let events = self.events.lock().unwrap();
+        events.iter().any(|event| event.contains(part))
+    }
+
+    /// Returns the events whose text begins with `kind`, in order.
+    pub(super) fn of(&self, kind: &str) -> Vec<String> {
+        let events = self.events.lock().unwrap();
+        let of_kind = events.iter().filter(|event| event.starts_with(kind));
+        of_kind.cloned().collect()
+    }
+
+    /// Returns the failures in the order in which they were told, as [`failures`] does.
+    pub(super) fn failures(&self) -> Vec<String> {
+        self.failures.lock().unwrap().iter().map(named).collect()
     }
 }
 
 impl Observer for Heard {
     fn event(&self, event: Event<'_>) {
-        self.0.lock().unwrap().push(format!("{event:?}"));
+        if let Event::Failed(failure) = event {
+            self.failures.lock().unwrap().push(failure.clone());
+        }
+        self.events.lock().unwrap().push(format!("{event:?}"));
     }
 }
 
@@ -216,6 +243,7 @@ pub(super) struct Place {
     pub(super) client: LocalClient,
     pub(super) settings: Settings,
     pub(super) heard: Heard,
+    pub(super) cancel: Cancel,
 }
 
 impl Place {
@@ -234,6 +262,7 @@ impl Place {
                 ..Settings::default()
             },
             heard: Heard::default(),
+            cancel: Cancel::new(),
         }
     }
 
@@ -271,6 +300,7 @@ impl Place {
             instance: &instance,
             settings: &self.settings,
             observer: &self.heard,
+            cancel: &self.cancel,
         };
         round.run().await
     }
@@ -333,19 +363,17 @@ pub(super) fn summary(report: &Report) -> String {
 
 /// `level/source/code/retryable` of every failure of a report.
 pub(super) fn failures(report: &Report) -> Vec<String> {
-    report
-        .failures
-        .iter()
-        .map(|failure| {
-            format!(
-                "{}/{}/{}/{}",
-                failure.level.as_str(),
-                failure.source.as_str(),
-                failure.code,
-                failure.retryable
-            )
-        })
-        .collect()
+    report.failures.iter().map(named).collect()
+}
+
+fn named(failure: &Failure) -> String {
+    format!(
+        "{}/{}/{}/{}",
+        failure.level.as_str(),
+        failure.source.as_str(),
+        failure.code,
+        failure.retryable
+    )
 }
 
 pub(super) fn source_failed(retryable: bool) -> Failure {

@@ -1,58 +1,17 @@
 //! A reply that was lost, or a crash after the write: the intent is in the journal, and the next
 //! round compares it with what the remote holds (connector contract §19.2, §19.3).
 
-use dpe::model::{FileUri, Hash, Tree};
-use dpe::sync::blobs::Blobs;
 use dpe::sync::decision::{Policies, Policy};
-use dpe::sync::failure::{Failure, FailureSource, Level};
-use dpe::sync::ports::{Base, Committed, Remote, WriteError};
 
-use super::fixture::{
-    LocalClient, Place, Scripted, delete, document, failures, last, rename, summary, uri,
-};
+use super::fixture::{Place, Scripted, delete, document, failures, last, rename, summary, uri};
+use super::steered::{Call, Fate, Steered, lost};
 
-/// Carries every write out and loses the reply.
-struct Deaf<'a>(&'a LocalClient);
-
-fn lost() -> WriteError {
-    let failure = Failure::new(
-        Level::Round,
-        FailureSource::Remote,
-        "remote_unavailable",
-        "lost",
-    );
-    WriteError {
-        failure: failure.retryable(true),
-        outcome_unknown: true,
-        refusal: None,
-    }
-}
-
-impl Remote for Deaf<'_> {
-    async fn heads(&self, uris: &[FileUri]) -> Result<Vec<Option<Hash>>, WriteError> {
-        self.0.heads(uris).await
-    }
-
-    async fn is_empty(&self, prefix: &str) -> Result<bool, WriteError> {
-        self.0.is_empty(prefix).await
-    }
-
-    async fn commit(
-        &self,
-        uri: &FileUri,
-        base: Base,
-        tree: &Tree,
-        blobs: &Blobs,
-    ) -> Result<Committed, WriteError> {
-        self.0.commit(uri, base, tree, blobs).await.and(Err(lost()))
-    }
-
-    async fn delete(&self, uri: &FileUri, base: Hash) -> Result<(), WriteError> {
-        self.0.delete(uri, base).await.and(Err(lost()))
-    }
-
-    async fn rename(&self, from: &FileUri, to: &FileUri, base: Hash) -> Result<Hash, WriteError> {
-        self.0.rename(from, to, base).await.and(Err(lost()))
+/// Every write is carried out and its reply is lost.
+fn deaf<'a>(call: &Call) -> Fate<'a> {
+    if call.is_read() {
+        Fate::Pass
+    } else {
+        Fate::After(lost())
     }
 }
 
@@ -71,7 +30,8 @@ async fn place_with_a() -> Place {
 
 async fn loses_the_reply_to(place: &Place, item: String) {
     let mut source = Scripted::new([last(&[item], "c-2", true)]);
-    let report = place.round_over(&Deaf(&place.client), &mut source).await;
+    let remote = Steered::by(&place.client, deaf);
+    let report = place.round_over(&remote, &mut source).await;
     assert_eq!(failures(&report), ["round/remote/remote_unavailable/true"]);
     assert_eq!(summary(&report), "failed 0 0 0 0 0 0");
 }

@@ -114,3 +114,37 @@ async fn a_settled_goal_leaves_no_intent_behind() {
     assert_eq!(summary(&report), "succeeded 0 0 0 1 0 0");
     assert_eq!(place.state().pending(&gone).unwrap().intent, None);
 }
+
+#[tokio::test]
+async fn an_incremental_source_that_kept_silent_about_a_document_of_its_cursor_is_counted() {
+    let place = Place::new().await;
+    place
+        .says(&[document("old", "o"), document("keep", "k")], "c-1", false)
+        .await;
+    place
+        .says(
+            &[document("old", "p"), document("new", "n"), error("bad")],
+            "c-2",
+            true,
+        )
+        .await;
+    let mut source = Scripted::new([
+        last(&[], "c-3", true),
+        last(&[document("keep", "k")], "c-full", false),
+    ]);
+    let report = place.round(&mut source).await;
+    assert_eq!(summary(&report), "succeeded 0 0 0 2 0 0");
+    assert_eq!(
+        place.heard.of("Refreshed"),
+        ["Refreshed { uris: 2, deleted: 2, violations: 1 }"]
+    );
+    assert_eq!(
+        place.heard.of("RoundStarted"),
+        [
+            "RoundStarted { cursor_given: false }",
+            "RoundStarted { cursor_given: true }",
+            "RoundStarted { cursor_given: true }"
+        ]
+    );
+    assert_eq!(place.state().cursor().unwrap().as_deref(), Some("c-3"));
+}
