@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
@@ -12,8 +13,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// What stands in place of a secret (connector contract §7.3).
 const REDACTED: &str = "[REDACTED]";
-/// Lines of a secret from this length on are secrets themselves (§7.3).
-const LINE_BYTES: usize = 8;
+/// Lines of a secret with so many characters are secrets themselves (§7.3).
+const LINE_CHARACTERS: usize = 8;
 /// Below this length, encoded forms are not looked for, and a secret itself is hidden only where it
 /// stands alone: as a part of words it would make every message unreadable.
 const SHORT_BYTES: usize = 4;
@@ -50,16 +51,41 @@ pub struct Mask(Arc<Known>);
 
 #[derive(Default)]
 struct Known {
-    lasting: Option<Secret>,
+    /// What never changes, spelled out once.
+    lasting: Vec<Pattern>,
     /// The newest last.
     recent: Mutex<VecDeque<Secret>>,
+}
+
+/// One spelling of something secret.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Pattern {
+    text: String,
+    /// Whether it is hidden inside of words too.
+    within_words: bool,
 }
 
 impl Mask {
     /// Returns a mask that hides an `Authorization` value for good.
     pub fn of_authorization(value: Option<Secret>) -> Self {
+        let parts = value.iter().flat_map(parts);
+        Self::lasting(patterns(parts, false))
+    }
+
+    /// Returns a mask that hides `secrets` and an `Authorization` value for good, and wherever they
+    /// are, short ones inside of words too, as the connector contract has it (§7.3).
+    pub fn of_instance(
+        secrets: impl IntoIterator<Item = Secret>,
+        authorization: Option<&Secret>,
+    ) -> Self {
+        let secrets = secrets.into_iter().map(|Secret(text)| text);
+        let authorization = authorization.into_iter().flat_map(parts);
+        Self::lasting(patterns(secrets.chain(authorization), true))
+    }
+
+    fn lasting(lasting: Vec<Pattern>) -> Self {
         Self(Arc::new(Known {
-            lasting: value,
+            lasting,
             recent: Mutex::default(),
         }))
     }
@@ -80,52 +106,79 @@ impl Mask {
 
     /// Returns `text` with every known secret replaced, in any of its spellings.
     pub fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut found = Vec::new();
-        for pattern in self.patterns() {
-            let mut from = 0;
-            // Matches of one pattern may overlap as well.
-            while let Some(at) = memmem::find(&text.as_bytes()[from..], pattern.as_bytes()) {
-                let (start, end) = (from + at, from + at + pattern.len());
-                if pattern.len() >= SHORT_BYTES || stands_alone(text, start, end) {
-                    found.push((start, end));
-                }
-                from = start + 1;
-            }
-        }
+        self.hide_longer_than(text, 0)
+    }
+
+    /// Returns a name, such as a URI, with every known secret of eight bytes and more replaced: a
+    /// shorter one is in names by chance, and a report has to say which document it means.
+    pub fn hide_in_name<'t>(&self, name: &'t str) -> Cow<'t, str> {
+        self.hide_longer_than(name, LINE_CHARACTERS)
+    }
+
+    fn hide_longer_than<'t>(&self, text: &'t str, least: usize) -> Cow<'t, str> {
+        let found = self.found(text.as_bytes(), least);
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
-        found.sort_unstable();
         let mut hidden = String::with_capacity(text.len());
         let mut end = 0;
-        for (from, to) in found {
-            if from >= end {
-                hidden.push_str(&text[end..from]);
-                hidden.push_str(REDACTED);
-            }
-            // Overlapping matches are one (§7.3).
-            end = end.max(to);
+        for range in found {
+            hidden.push_str(&text[end..range.start]);
+            hidden.push_str(REDACTED);
+            end = range.end;
         }
         hidden.push_str(&text[end..]);
         Cow::Owned(hidden)
     }
 
-    /// Returns all spellings of all that is known: only texts of failures are worth the work.
-    fn patterns(&self) -> Vec<String> {
+    /// Returns the first `limit` bytes of a line, with every known secret that begins there replaced
+    /// as a whole, so that none is left in part (connector contract §7.3). The line has to go on for
+    /// [`Mask::longest`] bytes behind the limit, if it is that long.
+    pub fn hide_in_line(&self, line: &[u8], limit: usize) -> Vec<u8> {
+        let mut hidden = Vec::with_capacity(line.len().min(limit));
+        let mut end = 0;
+        for range in self.found(line, 0) {
+            if range.start >= limit {
+                break;
+            }
+            hidden.extend_from_slice(&line[end..range.start]);
+            hidden.extend_from_slice(REDACTED.as_bytes());
+            end = range.end;
+        }
+        let limit = line.len().min(limit);
+        hidden.extend_from_slice(line.get(end..limit).unwrap_or_default());
+        hidden
+    }
+
+    /// Returns the length of the longest spelling of what is hidden for good, in bytes.
+    pub fn longest(&self) -> usize {
+        let lengths = self.0.lasting.iter().map(|pattern| pattern.text.len());
+        lengths.max().unwrap_or(0)
+    }
+
+    /// Returns where known secrets of `least` bytes and more are, in order. Overlapping ones are
+    /// one (§7.3).
+    fn found(&self, text: &[u8], least: usize) -> Vec<Range<usize>> {
+        // Only texts of failures are worth this work, and they are few.
         let recent: Vec<Secret> = self.recent().iter().cloned().collect();
-        let values = self.0.lasting.iter().chain(&recent);
-        let mut patterns: Vec<String> = values
-            .flat_map(parts)
-            .flat_map(|part| {
-                lines(&part)
-                    .into_iter()
-                    .flat_map(spellings)
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        patterns.sort_unstable();
-        patterns.dedup();
-        patterns
+        let recent = patterns(recent.iter().flat_map(parts), false);
+        let mut found: Vec<Range<usize>> = Vec::new();
+        for pattern in self.0.lasting.iter().chain(&recent) {
+            if pattern.text.len() < least {
+                continue;
+            }
+            let mut from = 0;
+            // Matches of one pattern may overlap as well.
+            while let Some(at) = memmem::find(&text[from..], pattern.text.as_bytes()) {
+                let range = from + at..from + at + pattern.text.len();
+                if pattern.within_words || stands_alone(text, &range) {
+                    found.push(range);
+                }
+                from += at + 1;
+            }
+        }
+        found.sort_unstable_by_key(|range| (range.start, range.end));
+        merged(found)
     }
 
     fn recent(&self) -> MutexGuard<'_, VecDeque<Secret>> {
@@ -139,14 +192,49 @@ impl fmt::Debug for Mask {
     }
 }
 
+/// Returns all spellings of all values.
+fn patterns(values: impl Iterator<Item = String>, within_words: bool) -> Vec<Pattern> {
+    let mut patterns = Vec::new();
+    for value in values {
+        let spelled = lines(&value).into_iter().flat_map(spellings);
+        patterns.extend(spelled.map(|text| Pattern {
+            within_words: within_words || text.len() >= SHORT_BYTES,
+            text,
+        }));
+    }
+    patterns.sort_unstable();
+    patterns.dedup();
+    patterns
+}
+
+/// Joins ranges that overlap. They come sorted.
+fn merged(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut merged: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
 /// Returns true if neither a letter nor a digit is next to a part of a text.
-fn stands_alone(text: &str, start: usize, end: usize) -> bool {
-    let before = text[..start].chars().next_back();
-    let after = text[end..].chars().next();
-    ![before, after]
-        .into_iter()
-        .flatten()
-        .any(char::is_alphanumeric)
+fn stands_alone(text: &[u8], range: &Range<usize>) -> bool {
+    let is_word = |bytes: &[u8]| {
+        let character = std::str::from_utf8(bytes).ok();
+        character.is_some_and(|text| text.chars().all(char::is_alphanumeric))
+    };
+    // A character has up to four bytes; a shorter end of one is no text.
+    let before = (1..=4).find_map(|length| {
+        let bytes = text.get(range.start.checked_sub(length)?..range.start)?;
+        std::str::from_utf8(bytes).is_ok().then_some(bytes)
+    });
+    let after = (1..=4).find_map(|length| {
+        let bytes = text.get(range.end..range.end + length)?;
+        std::str::from_utf8(bytes).is_ok().then_some(bytes)
+    });
+    ![before, after].into_iter().flatten().any(is_word)
 }
 
 /// Returns what is secret of an `Authorization` value: the whole, the part after the scheme, and what
@@ -172,7 +260,7 @@ fn parts(value: &Secret) -> Vec<String> {
 /// Returns the parts of a secret that count as its values (§7.3).
 fn lines(secret: &str) -> Vec<&str> {
     let lines: Vec<&str> = secret.lines().filter(|line| !line.is_empty()).collect();
-    let long = |line: &&str| line.len() >= LINE_BYTES;
+    let long = |line: &&str| line.chars().count() >= LINE_CHARACTERS;
     if lines.len() > 1 && lines.iter().any(long) {
         return lines.into_iter().filter(long).collect();
     }
@@ -330,6 +418,50 @@ mod tests {
         }
         assert_eq!(mask.hide(&token(91)), token(91));
         assert_eq!(mask.hide("lasting"), "[REDACTED]");
+    }
+
+    #[test]
+    fn an_instance_hides_all_its_secrets_inside_of_words_too() {
+        let secrets = ["xy", "a\nb", "first line\nxx\nsecond line"];
+        let secrets = secrets.map(|text| Secret::new(text.to_owned()));
+        let authorization = Secret::new("Bearer remote-token".to_owned());
+        let mask = Mask::of_instance(secrets, Some(&authorization));
+        for (text, hidden) in [
+            ("1xy2", "1[REDACTED]2"),
+            ("lab", "l[REDACTED][REDACTED]"),
+            ("q second line", "q [REDACTED]"),
+            ("q remote-token", "q [REDACTED]"),
+            ("q Bearer remote-token", "q [REDACTED]"),
+            ("q cmVtb3RlLXRva2Vu", "q [REDACTED]"),
+        ] {
+            assert_eq!(mask.hide(text), hidden);
+        }
+        assert_eq!(mask.hide_in_name("t://xy/"), "t://xy/");
+        assert_eq!(mask.hide_in_name("t://remote-token/"), "t://[REDACTED]/");
+    }
+
+    #[test]
+    fn eight_characters_are_a_line_of_their_own_and_eight_bytes_are_not() {
+        // Five characters of two bytes, and one of one.
+        let mask = Mask::of_instance([Secret::new("äöüßé\nx".to_owned())], None);
+        assert_eq!(mask.hide("1x2"), "1[REDACTED]2");
+        let mask = Mask::of_instance([Secret::new("äöüßéäöü\nx".to_owned())], None);
+        assert_eq!(mask.hide("1x2"), "1x2");
+    }
+
+    #[test]
+    fn a_line_is_cut_behind_a_secret_and_never_inside_of_it() {
+        let mask = Mask::of_instance([Secret::new("0123456789".to_owned())], None);
+        assert!(mask.longest() >= 10);
+        let hidden = |line: &str, limit| {
+            String::from_utf8(mask.hide_in_line(line.as_bytes(), limit)).unwrap()
+        };
+        assert_eq!(hidden("ab0123456789cd", 100), "ab[REDACTED]cd");
+        assert_eq!(hidden("ab0123456789cd", 13), "ab[REDACTED]c");
+        for limit in 3..=12 {
+            assert_eq!(hidden("ab0123456789cd", limit), "ab[REDACTED]", "{limit}");
+        }
+        assert_eq!(hidden("ab0123456789cd", 2), "ab");
     }
 
     #[test]

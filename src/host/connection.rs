@@ -3,6 +3,7 @@
 //! Writes, reads and the end of the process are watched together, since a plugin may answer
 //! before it has read everything, and may die at any point (connector contract §9, §15, §17).
 
+use std::fmt;
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -15,9 +16,14 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::event::{OnProcess, ProcessEvent};
 use super::group::ProcessGroup;
 use super::lines::{LineReader, NextLine};
 use super::message::{Outcome, parse};
+
+/// How often a killed process is waited for, and how long each time; together a second.
+const REAPING_ATTEMPTS: u32 = 500;
+const REAPING_PAUSE: Duration = Duration::from_millis(2);
 
 /// Why a plugin is of no further use.
 #[derive(Debug)]
@@ -40,7 +46,6 @@ pub(super) enum Answer {
 }
 
 /// The host's end of a plugin.
-#[derive(Debug)]
 pub(super) struct Connection {
     /// Before the child, since values are dropped in this order: a leader that was reaped might
     /// have left its number to somebody else.
@@ -49,6 +54,7 @@ pub(super) struct Connection {
     stdin: Option<ChildStdin>,
     stdout: LineReader<ChildStdout>,
     stderr: JoinHandle<()>,
+    on_event: OnProcess,
     /// Bytes of requests that the plugin has not taken yet. A cursor of megabytes goes in pieces
     /// of the size of a pipe.
     unsent: BytesMut,
@@ -66,6 +72,7 @@ impl Connection {
         limit: u64,
         grace: Duration,
         stderr: JoinHandle<()>,
+        on_event: OnProcess,
     ) -> io::Result<Self> {
         let missing = || io::Error::other("the process has no pipes");
         Ok(Self {
@@ -74,6 +81,7 @@ impl Connection {
             stdout: LineReader::new(child.stdout.take().ok_or_else(missing)?, limit),
             child,
             stderr,
+            on_event,
             unsent: BytesMut::new(),
             limit,
             grace,
@@ -205,12 +213,39 @@ impl Connection {
     fn ended(&mut self, status: ExitStatus) {
         self.exited = Some((status, Instant::now()));
         self.group.dissolve();
+        (self.on_event)(ProcessEvent::exited(status));
     }
 
     /// Lets the last lines of stderr through. Somebody who left the group may hold it open.
     async fn tidy(&mut self) {
         if timeout(self.grace, &mut self.stderr).await.is_err() {
             self.stderr.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("child", &self.child)
+            .field("exited", &self.exited)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Connection {
+    /// Whoever stops waiting for a plugin has it killed. It is waited for as well, which takes a
+    /// moment: nobody else will, and a process that nobody waited for still looks like one.
+    fn drop(&mut self) {
+        if self.exited.is_some() {
+            return;
+        }
+        self.group.kill();
+        for _ in 0..REAPING_ATTEMPTS {
+            if self.exit_status().is_some() {
+                return;
+            }
+            std::thread::sleep(REAPING_PAUSE);
         }
     }
 }

@@ -13,15 +13,17 @@ use dpe_connector::rpc::Empty;
 use dpe_connector::{PROTOCOL_VERSION, ScanParams};
 use tokio::process::{Child, Command};
 
+use crate::config::Mask;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::{Batch, BlobChunk, BlobFailure, PluginIdentity, ScanRequest, Source};
 
 use super::blob;
 use super::connection::{Answer, Broken, Connection};
+use super::event::{OnProcess, ProcessEvent};
 use super::initialize;
 use super::message::{ErrorResponse, Outcome};
 use super::scan::{Asked, batch};
-use super::stderr::{StderrLine, drain};
+use super::stderr::drain;
 
 /// Default of `max_message_bytes` (connector contract §34).
 const DEFAULT_MESSAGE_BYTES: u64 = 32 << 20;
@@ -79,8 +81,10 @@ pub struct Launch<'a> {
     pub max_message_bytes: u64,
     /// How long it may take.
     pub deadlines: Deadlines,
-    /// Gets every line of its stderr.
-    pub on_stderr: Arc<dyn Fn(StderrLine) + Send + Sync>,
+    /// Hides secrets in what it writes on its stderr.
+    pub mask: Mask,
+    /// Told what becomes of it.
+    pub on_event: OnProcess,
 }
 
 /// A plugin that has been initialised.
@@ -221,11 +225,15 @@ fn connect(launch: &Launch<'_>) -> Result<Connection, Failure> {
         instance("definition_invalid", why)
     };
     let mut child = spawn(launch).map_err(|why| failed(&why))?;
-    let on_stderr = Arc::clone(&launch.on_stderr);
+    if let Some(pid) = child.id() {
+        (launch.on_event)(ProcessEvent::Started { pid });
+    }
+    let on_event = Arc::clone(&launch.on_event);
+    let mask = launch.mask.clone();
     let stderr = child.stderr.take();
     let draining = tokio::spawn(async move {
         if let Some(stderr) = stderr {
-            drain(stderr, |line| on_stderr(line)).await;
+            drain(stderr, &mask, |line| on_event(ProcessEvent::Stderr(line))).await;
         }
     });
     Connection::new(
@@ -233,6 +241,7 @@ fn connect(launch: &Launch<'_>) -> Result<Connection, Failure> {
         launch.max_message_bytes,
         launch.deadlines.grace,
         draining,
+        Arc::clone(&launch.on_event),
     )
     .map_err(|why| failed(&why))
 }

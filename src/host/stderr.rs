@@ -3,6 +3,8 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::config::Mask;
+
 /// Longest part of a line that is passed on, in bytes.
 const LINE_BYTES: usize = 8 << 10;
 
@@ -15,9 +17,20 @@ pub struct StderrLine {
     pub truncated: bool,
 }
 
-/// Reads `stderr` to its end and hands every line to `forward`.
-pub(super) async fn drain(mut stderr: impl AsyncRead + Unpin, forward: impl Fn(StderrLine)) {
-    let mut lines = Lines::default();
+/// Reads `stderr` to its end and hands every line to `forward`, without what `mask` hides.
+pub(super) async fn drain(
+    mut stderr: impl AsyncRead + Unpin,
+    mask: &Mask,
+    forward: impl Fn(StderrLine),
+) {
+    let mut lines = Lines {
+        // A carriage return at the limit can be dropped, and a secret that begins before it is seen
+        // as a whole.
+        room: LINE_BYTES + mask.longest().max(1),
+        mask,
+        current: Vec::new(),
+        overflowed: false,
+    };
     let mut buffer = vec![0; 16 << 10];
     // An error of the pipe is its end: there is nothing to be done about it.
     while let Ok(length @ 1..) = stderr.read(&mut buffer).await {
@@ -28,13 +41,14 @@ pub(super) async fn drain(mut stderr: impl AsyncRead + Unpin, forward: impl Fn(S
     }
 }
 
-#[derive(Default)]
-struct Lines {
+struct Lines<'m> {
+    mask: &'m Mask,
+    room: usize,
     current: Vec<u8>,
-    truncated: bool,
+    overflowed: bool,
 }
 
-impl Lines {
+impl Lines<'_> {
     fn push(&mut self, bytes: &[u8], forward: &impl Fn(StderrLine)) {
         let mut rest = bytes;
         while let Some(at) = memchr::memchr(b'\n', rest) {
@@ -46,26 +60,23 @@ impl Lines {
     }
 
     fn append(&mut self, bytes: &[u8]) {
-        // One byte more than is shown, so that a carriage return at the limit can be dropped.
-        let room = (LINE_BYTES + 1).saturating_sub(self.current.len());
+        let room = self.room.saturating_sub(self.current.len());
         let taken = bytes.len().min(room);
         self.current.extend_from_slice(&bytes[..taken]);
-        self.truncated |= taken < bytes.len();
+        self.overflowed |= taken < bytes.len();
     }
 
     fn end(&mut self, forward: &impl Fn(StderrLine)) {
         let mut line = std::mem::take(&mut self.current);
-        let mut truncated = std::mem::take(&mut self.truncated);
-        if !truncated && line.last() == Some(&b'\r') {
+        let overflowed = std::mem::take(&mut self.overflowed);
+        if !overflowed && line.last() == Some(&b'\r') {
             line.pop();
         }
-        if line.len() > LINE_BYTES {
-            line.truncate(LINE_BYTES);
-            truncated = true;
-        }
+        // Before anything is cut or decoded (connector contract §7.3).
+        let shown = self.mask.hide_in_line(&line, LINE_BYTES);
         forward(StderrLine {
-            line: String::from_utf8_lossy(&line).into_owned(),
-            truncated,
+            line: String::from_utf8_lossy(&shown).into_owned(),
+            truncated: line.len() > LINE_BYTES,
         });
     }
 }
@@ -75,10 +86,15 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::config::Secret;
 
     async fn drained(bytes: &[u8]) -> Vec<(String, bool)> {
+        drained_with(bytes, &Mask::default()).await
+    }
+
+    async fn drained_with(bytes: &[u8], mask: &Mask) -> Vec<(String, bool)> {
         let lines = RefCell::new(Vec::new());
-        drain(bytes, |line| {
+        drain(bytes, mask, |line| {
             lines.borrow_mut().push((line.line, line.truncated));
         })
         .await;
@@ -99,6 +115,22 @@ mod tests {
     #[tokio::test]
     async fn bytes_that_are_no_utf_8_are_replaced() {
         assert_eq!(drained(b"a\xffb\n").await, lines(&[("a\u{fffd}b", false)]));
+    }
+
+    #[tokio::test]
+    async fn a_secret_across_the_limit_is_hidden_as_a_whole() {
+        let secret = "s3cret-".repeat(20);
+        let mask = Mask::of_instance([Secret::new(secret.clone())], None);
+        for before in [LINE_BYTES - 1, LINE_BYTES - 70, LINE_BYTES - 139] {
+            let text = "x".repeat(before) + &secret + &"y".repeat(2 * LINE_BYTES) + "\n";
+            let expected = "x".repeat(before) + "[REDACTED]";
+            let found = drained_with(text.as_bytes(), &mask).await;
+            assert_eq!(found, [(expected, true)], "{before}");
+        }
+        let text = "x".repeat(LINE_BYTES) + &secret;
+        let expected = "x".repeat(LINE_BYTES);
+        let found = drained_with(text.as_bytes(), &mask).await;
+        assert_eq!(found, [(expected, true)]);
     }
 
     #[tokio::test]

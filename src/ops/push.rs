@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use dpe_connector::initialize::{self, RemoteLimits};
 use futures_util::FutureExt;
 
-use crate::config::{self, RemoteLocation};
+use crate::config::{self, Mask, RemoteLocation};
 use crate::host::{Bundled, ConnectorProcess, Deadlines, Launch, bundled, plugin_environment};
 use crate::model::Contract;
 use crate::runner::{Cancel, DryRun, Instance, Round, Scope, Settings, Traffic};
@@ -283,12 +283,8 @@ impl OneSource<'_> {
             remote_limits: Some(remote_limits),
             max_message_bytes: MESSAGE_BYTES,
             deadlines: Deadlines::default(),
-            on_stderr: Arc::new(move |line| {
-                observer.event(Event::PluginStderr {
-                    line: &line.line,
-                    truncated: line.truncated,
-                });
-            }),
+            mask: Mask::default(),
+            on_event: Arc::new(move |event| observer.event(event.to_event())),
         };
         ConnectorProcess::start(launch)
             .await

@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use dpe::host::{ConnectorProcess, Deadlines, Launch, bundled, message_limit, plugin_environment};
+use dpe::config::Mask;
+use dpe::host::{
+    ConnectorProcess, Deadlines, Launch, ProcessEvent, bundled, message_limit, plugin_environment,
+};
 use dpe::sync::ports::{BatchEnd, ScanRequest, Source};
 use dpe_connector::initialize::Instance;
 use serde_json::value::to_raw_value;
@@ -23,7 +26,12 @@ async fn start(root: &Path) -> ConnectorProcess {
         remote_limits: None,
         max_message_bytes: message_limit(None, 8 << 20),
         deadlines: Deadlines::default(),
-        on_stderr: Arc::new(|line| panic!("unexpected on stderr: {}", line.line)),
+        mask: Mask::default(),
+        on_event: Arc::new(|event| {
+            if let ProcessEvent::Stderr(line) = event {
+                panic!("unexpected on stderr: {}", line.line);
+            }
+        }),
     };
     ConnectorProcess::start(launch).await.unwrap()
 }

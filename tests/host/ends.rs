@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use dpe::host::ProcessEvent;
 use dpe::sync::failure::{FailureSource, Level};
 use dpe::sync::ports::{ScanRequest, Source};
 
@@ -220,6 +221,28 @@ async fn a_dropped_process_is_gone_with_everything_it_started() {
     drop(process);
     assert!(is_gone(&script.path("self")).await);
     assert!(is_gone(&script.path("child")).await);
+}
+
+#[tokio::test]
+async fn start_and_end_of_a_process_are_told_however_it_ends() {
+    for (body, exit_code, signal) in [
+        ("result(read(), FINAL)\nshutdown()", Some(0), None),
+        ("result(read(), FINAL)\nread()\nos._exit(3)", Some(3), None),
+        ("result(read(), FINAL)\ntime.sleep(1000)", None, Some(9)),
+    ] {
+        let script = Script::initialized(body);
+        let mut process = script.start().await.unwrap();
+        process.scan(ScanRequest::default()).await.unwrap();
+        match exit_code {
+            Some(_) => drop(process.close().await),
+            None => drop(process),
+        }
+        let events = script.events.lock().unwrap();
+        let [ProcessEvent::Started { pid: 1.. }, end] = &events[..] else {
+            panic!("{events:?}");
+        };
+        assert_eq!(*end, ProcessEvent::Exited { exit_code, signal });
+    }
 }
 
 #[tokio::test]

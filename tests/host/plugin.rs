@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use dpe::host::{ConnectorProcess, Deadlines, Launch, StderrLine, plugin_environment};
+use dpe::config::Mask;
+use dpe::host::{
+    ConnectorProcess, Deadlines, Launch, ProcessEvent, StderrLine, plugin_environment,
+};
 use dpe::sync::failure::{Failure, FailureSource, Level};
 use dpe::sync::ports::{Batch, ScanRequest, Source};
 use dpe_connector::initialize::Instance;
@@ -57,6 +60,8 @@ pub(crate) struct Script {
     pub(crate) deadlines: Deadlines,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) stderr: Arc<Mutex<Vec<StderrLine>>>,
+    /// All that became of the process but its lines on stderr.
+    pub(crate) events: Arc<Mutex<Vec<ProcessEvent>>>,
 }
 
 impl Script {
@@ -79,6 +84,7 @@ impl Script {
             },
             environment: Vec::new(),
             stderr: Arc::default(),
+            events: Arc::default(),
         }
     }
 
@@ -103,6 +109,7 @@ impl Script {
         )
         .unwrap();
         let lines = Arc::clone(&self.stderr);
+        let events = Arc::clone(&self.events);
         let folder = self.folder.path().to_str().unwrap();
         let start = ConnectorProcess::start(Launch {
             program,
@@ -116,7 +123,11 @@ impl Script {
             remote_limits: None,
             max_message_bytes: self.max_message_bytes,
             deadlines: self.deadlines,
-            on_stderr: Arc::new(move |line| lines.lock().unwrap().push(line)),
+            mask: Mask::default(),
+            on_event: Arc::new(move |event| match event {
+                ProcessEvent::Stderr(line) => lines.lock().unwrap().push(line),
+                event => events.lock().unwrap().push(event),
+            }),
         });
         start.await
     }
