@@ -97,7 +97,7 @@ pub async fn push(push: &Push, observer: &Arc<dyn Observer>) -> Result<Vec<Pushe
 /// Returns how the push of a source ended that is not there to be pushed.
 fn refused(push: &Push, source: String, error: PushError) -> Pushed {
     let remote_url = remote::remote_url(&push.remote.location);
-    let mut report = Report::begun(None, None, &remote_url, jiff::Timestamp::now());
+    let mut report = Report::begun(None, None, Some(&remote_url), jiff::Timestamp::now());
     report.failures.push(error.failure());
     Pushed {
         source,
@@ -131,7 +131,7 @@ impl OneSource<'_> {
         let mut report = Report::begun(
             Some(&instance.id),
             Some(&instance.uri_prefix),
-            &instance.remote_url,
+            Some(&instance.remote_url),
             jiff::Timestamp::now(),
         );
         // A defect in a round must not take the report of the others with it.

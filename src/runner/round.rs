@@ -136,7 +136,12 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             remote_url,
             ..
         } = self.instance;
-        let mut report = Report::begun(Some(id), Some(uri_prefix), remote_url, Timestamp::now());
+        let mut report = Report::begun(
+            Some(id),
+            Some(uri_prefix),
+            Some(remote_url),
+            Timestamp::now(),
+        );
         report.plugin = Some(self.source.identity().clone());
         let mut touched = HashSet::new();
         let ended = self.deliver(&mut report, &mut touched).await;

@@ -70,8 +70,8 @@ pub struct Report {
     pub instance_id: Option<String>,
     /// URI prefix of the instance, if it is known.
     pub uri_prefix: Option<String>,
-    /// URL of the remote, or the location of an embedded one.
-    pub remote_url: String,
+    /// URL of the remote, or the location of an embedded one, if it is known.
+    pub remote_url: Option<String>,
     /// The plugin, after it was initialised.
     pub plugin: Option<PluginIdentity>,
     /// RFC 3339 UTC, whole seconds.
@@ -97,13 +97,13 @@ impl Report {
     pub fn begun(
         id: Option<&str>,
         uri_prefix: Option<&str>,
-        remote_url: &str,
+        remote_url: Option<&str>,
         now: Timestamp,
     ) -> Self {
         Self {
             instance_id: id.map(str::to_owned),
             uri_prefix: uri_prefix.map(str::to_owned),
-            remote_url: remote_url.to_owned(),
+            remote_url: remote_url.map(str::to_owned),
             plugin: None,
             started_at: rfc3339(now),
             ended_at: rfc3339(now),
@@ -130,7 +130,7 @@ impl Report {
         optional(&mut json, "id", self.instance_id.as_deref());
         optional(&mut json, "uri_prefix", self.uri_prefix.as_deref());
         json.end_object();
-        json.name("remote_url").string(&self.remote_url);
+        optional(&mut json, "remote_url", self.remote_url.as_deref());
         self.write_plugin(&mut json);
         json.name("started_at").string(&self.started_at);
         json.name("ended_at").string(&self.ended_at);
@@ -230,7 +230,7 @@ mod tests {
         Report {
             instance_id: Some("wiki-eng".into()),
             uri_prefix: Some("wiki://eng/".into()),
-            remote_url: "https://dpe.example.net/r/eng".into(),
+            remote_url: Some("https://dpe.example.net/r/eng".into()),
             plugin: Some(PluginIdentity {
                 name: "wiki-connector".into(),
                 version: "2.3.0".into(),
