@@ -1,5 +1,6 @@
 //! Opening the SQLite files of this room: format check first, schema if new.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,15 +24,48 @@ pub(super) struct Schema {
 /// Opens or creates the database at `path`.
 pub(super) fn open(path: &Path, schema: &Schema) -> Result<Connection, StateError> {
     let broken = |source| StateError::database(path, source);
-    let mut connection = Connection::open(path).map_err(broken)?;
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.len() > 0 => {}
+        Ok(metadata) if metadata.is_file() => return Err(broken(not_a_database("it is empty"))),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => create_file(path, schema)?,
+        Err(error) => return Err(StateError::io(path, error)),
+    }
+    let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
+    let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(broken)?;
     check(&connection, path, schema)?;
-    connection
-        .pragma_update(None, "journal_mode", "wal")
-        .and_then(|()| connection.pragma_update(None, "synchronous", "normal"))
-        .map_err(broken)?;
-    create(&mut connection, schema).map_err(broken)?;
+    prepare(&mut connection, schema).map_err(broken)?;
     Ok(connection)
+}
+
+/// Creates a database that is complete once it has its name: an empty file with that name has lost
+/// what was in it.
+fn create_file(path: &Path, schema: &Schema) -> Result<(), StateError> {
+    let unavailable = |error| StateError::io(path, error);
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let file = tempfile::Builder::new()
+        .prefix(".new-")
+        .tempfile_in(directory)
+        .map_err(unavailable)?;
+    Connection::open(file.path())
+        .and_then(|mut connection| {
+            prepare(&mut connection, schema)?;
+            connection.close().map_err(|(_, error)| error)
+        })
+        .map_err(|source| StateError::database(path, source))?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        // Somebody else was faster.
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(unavailable(error.error)),
+    }
+}
+
+fn prepare(connection: &mut Connection, schema: &Schema) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "normal")?;
+    create(connection, schema)
 }
 
 /// Copies the database at `path` into memory, so that nothing done to it can reach the disk; a
@@ -91,11 +125,14 @@ fn check(connection: &Connection, path: &Path, schema: &Schema) -> Result<(), St
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
         .map_err(broken)?;
     if tables > 0 && id != i64::from(schema.application_id) {
-        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
-        let message = Some("the file belongs to another program".to_owned());
-        return Err(broken(rusqlite::Error::SqliteFailure(code, message)));
+        return Err(broken(not_a_database("it belongs to another program")));
     }
     Ok(())
+}
+
+fn not_a_database(why: &str) -> rusqlite::Error {
+    let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
+    rusqlite::Error::SqliteFailure(code, Some(why.to_owned()))
 }
 
 fn create(connection: &mut Connection, schema: &Schema) -> rusqlite::Result<()> {

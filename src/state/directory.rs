@@ -24,6 +24,9 @@ const REGISTRY: Schema = Schema {
     ",
 };
 
+/// Name of the lock inside the directory of an instance.
+const LOCK_NAME: &str = "lock";
+
 /// How long the lock of an instance is tried again: a child of a process that was killed holds what
 /// that held until it is another program.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -105,10 +108,37 @@ impl StateDirectory {
     /// [`StateError::Busy`] if another process holds the lock for half a second, and whatever keeps the state from
     /// being read.
     pub fn open(&self, id: &str) -> Result<Instance, StateError> {
+        self.lock(id, PATIENCE)?.open()
+    }
+
+    /// Takes the lock of an instance and looks at nothing. If it is held, it is tried again for as
+    /// long as `patience`.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::Busy`] if another process holds the lock, and whatever keeps it from being
+    /// taken.
+    pub fn lock(&self, id: &str, patience: Duration) -> Result<InstanceLock, StateError> {
         let directory = self.instance_path(id);
         create_directory(&directory)?;
-        let lock = lock(&directory.join("lock"))?;
-        Instance::open(&directory.join(instance::FILE_NAME), lock)
+        let file = lock(&directory.join(LOCK_NAME), patience)?;
+        Ok(InstanceLock { directory, file })
+    }
+
+    /// Drops an instance from the registry; returns whether it was there.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps the registry from being read or written.
+    pub fn unregister(&self, id: &str) -> Result<bool, StateError> {
+        let path = self.registry_path();
+        if !exists(&path)? {
+            return Ok(false);
+        }
+        database::open(&path, &REGISTRY)?
+            .execute("DELETE FROM instances WHERE id = ?1", [id])
+            .map(|dropped| dropped > 0)
+            .map_err(|source| StateError::database(&path, source))
     }
 
     /// Returns a copy in memory of an instance's state. It takes no lock, creates no file, and
@@ -127,6 +157,59 @@ impl StateDirectory {
 
     fn instance_path(&self, id: &str) -> PathBuf {
         self.path.join("instances").join(id)
+    }
+}
+
+/// The lock of an instance. It vanishes with this value, or with the process.
+#[derive(Debug)]
+pub struct InstanceLock {
+    directory: PathBuf,
+    file: File,
+}
+
+impl InstanceLock {
+    /// Returns whether there is any state, readable or not.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be found out.
+    pub fn has_state(&self) -> Result<bool, StateError> {
+        exists(&self.directory.join(instance::FILE_NAME))
+    }
+
+    /// Opens the state, creating it if it is new.
+    ///
+    /// # Errors
+    ///
+    /// Whatever keeps it from being read.
+    pub fn open(self) -> Result<Instance, StateError> {
+        Instance::open(&self.directory.join(instance::FILE_NAME), self.file)
+    }
+
+    /// Removes the state without looking at it; returns whether there was any.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be removed.
+    pub fn remove_state(&self) -> Result<bool, StateError> {
+        let unavailable = |error| StateError::io(&self.directory, error);
+        let mut found = false;
+        for entry in fs::read_dir(&self.directory).map_err(unavailable)? {
+            let entry = entry.map_err(unavailable)?;
+            if entry.file_name() == LOCK_NAME {
+                continue;
+            }
+            let is_directory = entry.file_type().map_err(unavailable)?.is_dir();
+            let path = entry.path();
+            let removed = if is_directory {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
+            };
+            removed.map_err(|error| StateError::io(&path, error))?;
+            found = true;
+        }
+        Ok(found)
     }
 }
 
@@ -211,8 +294,13 @@ fn create_directory(path: &Path) -> Result<(), StateError> {
     fs::create_dir_all(path).map_err(|error| StateError::io(path, error))
 }
 
+fn exists(path: &Path) -> Result<bool, StateError> {
+    path.try_exists()
+        .map_err(|error| StateError::io(path, error))
+}
+
 /// Takes an operating-system lock, which vanishes with the process that holds it.
-fn lock(path: &Path) -> Result<File, StateError> {
+fn lock(path: &Path, patience: Duration) -> Result<File, StateError> {
     let file = File::options()
         .create(true)
         .truncate(false)
@@ -223,7 +311,7 @@ fn lock(path: &Path) -> Result<File, StateError> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < patience => thread::sleep(PAUSE),
             Err(TryLockError::WouldBlock) => {
                 return Err(StateError::Busy {
                     lock: path.to_owned(),
@@ -316,6 +404,45 @@ mod tests {
         directory.open("b").unwrap();
         drop(held);
         directory.open("a").unwrap();
+    }
+
+    #[test]
+    fn a_lock_alone_leaves_nothing_but_its_file() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        let lock = directory.lock("a", Duration::ZERO).unwrap();
+        assert!(!lock.has_state().unwrap());
+        let busy = directory.lock("a", Duration::ZERO).unwrap_err();
+        assert!(matches!(busy, StateError::Busy { .. }));
+        let files: Vec<_> = std::fs::read_dir(place.path().join("instances/a"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(files, ["lock"]);
+        assert!(!place.path().join("registry.db").exists());
+        drop(lock.open().unwrap());
+        let lock = directory.lock("a", Duration::ZERO).unwrap();
+        assert!(lock.has_state().unwrap());
+    }
+
+    #[test]
+    fn state_is_removed_whatever_is_in_it_and_only_once() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = StateDirectory::at(place.path());
+        directory
+            .register(&registration("a", "dpe://docs/"), false)
+            .unwrap();
+        drop(directory.open("a").unwrap());
+        std::fs::write(place.path().join("instances/a/state.db"), "no database").unwrap();
+        let lock = directory.lock("a", Duration::ZERO).unwrap();
+        for found in [true, false] {
+            assert_eq!(lock.remove_state().unwrap(), found);
+            assert_eq!(directory.unregister("a").unwrap(), found);
+        }
+        assert!(!lock.has_state().unwrap());
+        directory
+            .register(&registration("b", "dpe://docs/"), false)
+            .unwrap();
     }
 
     #[test]

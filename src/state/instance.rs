@@ -105,6 +105,15 @@ impl Instance {
         })
     }
 
+    /// Returns whether no identity has been stored yet.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn is_new(&self) -> Result<bool, StateError> {
+        self.read(|database| Ok(fact(database, "fingerprint")?.is_none()))
+    }
+
     /// Makes `fingerprint` the identity of the stored state, dropping what belongs to another.
     ///
     /// # Errors
@@ -495,6 +504,15 @@ mod tests {
         assert!(matches!(refused, StateError::Damaged { .. }), "{refused:?}");
         assert!(!refused.retryable());
         assert_eq!(fs::read(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn a_file_without_a_byte_is_damaged_state_and_no_new_instance() {
+        let place = tempfile::tempdir().unwrap();
+        drop(instance(&place));
+        fs::write(place.path().join("instances/a/state.db"), "").unwrap();
+        let refused = StateDirectory::at(place.path()).open("a").unwrap_err();
+        assert!(matches!(refused, StateError::Damaged { .. }), "{refused:?}");
     }
 
     #[test]

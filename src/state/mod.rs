@@ -10,7 +10,7 @@ mod error;
 mod instance;
 mod journal;
 
-pub use directory::{Registration, StateDirectory};
+pub use directory::{InstanceLock, Registration, StateDirectory};
 pub use error::StateError;
 pub use instance::{Adoption, CursorChange, Instance, Pending};
 pub use journal::{Change, Tracking};
