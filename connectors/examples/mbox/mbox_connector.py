@@ -227,7 +227,8 @@ class Connector:
         try:
             boxes = mailboxes(self.path)
         except OSError as error:
-            raise Refused(-32003, error.strerror or str(error), True)
+            why = "%s: %s" % (clean(self.path), error.strerror or error)
+            raise Refused(-32003, why, True)
         for box, path in sorted(boxes.items()):
             beginning, inside = quote(os.fsencode(box)) + "/", {}
             try:

@@ -1,0 +1,98 @@
+//! `docs/connectors.md` shows a conversation; here it is held.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use dpe::host::read_manifest;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const GUIDE: &str = include_str!("../../docs/connectors.md");
+/// The folder of the guide; here it lies elsewhere.
+const FOLDER: &str = "/home/ann/mail";
+/// What the guide shows for every cursor.
+const CURSOR: &str = "eJx…";
+
+fn example() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("connectors/examples/mbox")
+}
+
+/// The fenced blocks of the guide that are marked with `language`.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let opening = format!("\n```{language}\n");
+    let after = GUIDE.split(&opening).skip(1);
+    after
+        .map(|text| text.split("\n```\n").next().unwrap())
+        .collect()
+}
+
+/// Holds a conversation with the example over the mailboxes in `folder`. `cursor` is the last one it
+/// gave, before and after.
+fn converse(conversation: &str, folder: &Path, cursor: &mut String) {
+    let mut plugin = Command::new("python3")
+        .arg(example().join("mbox_connector.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = plugin.stdin.take().unwrap();
+    let mut said = BufReader::new(plugin.stdout.take().unwrap()).lines();
+    for line in conversation.lines() {
+        if let Some(sent) = line.strip_prefix("> ") {
+            let sent = sent.replace(FOLDER, folder.to_str().unwrap());
+            writeln!(stdin, "{}", sent.replace(CURSOR, cursor)).unwrap();
+            continue;
+        }
+        let answer = said.next().unwrap().unwrap();
+        let parsed: Value = serde_json::from_str(&answer).unwrap();
+        let mut shown = answer.replace(folder.to_str().unwrap(), FOLDER);
+        if let Some(given) = parsed["result"]["cursor"].as_str() {
+            shown = shown.replace(given, CURSOR);
+            given.clone_into(cursor);
+        }
+        assert_eq!(Some(&*shown), line.strip_prefix("< "));
+    }
+    assert!(plugin.wait().unwrap().success());
+}
+
+#[test]
+fn conversations_of_the_guide_are_what_the_example_really_says() {
+    let [first, second] = blocks("conversation")[..] else {
+        panic!("the guide shows two rounds")
+    };
+    let folder = TempDir::new().unwrap();
+    let sample = fs::read_to_string(example().join("sample.mbox")).unwrap();
+    fs::write(folder.path().join("inbox.mbox"), &sample).unwrap();
+    let mut cursor = String::new();
+    converse(first, folder.path(), &mut cursor);
+
+    let (filed, _) = sample.split_at(sample.find("From bob@").unwrap());
+    fs::write(folder.path().join("archive.mbox"), filed).unwrap();
+    fs::write(folder.path().join("inbox.mbox"), "").unwrap();
+    converse(second, folder.path(), &mut cursor);
+}
+
+#[test]
+fn error_that_the_guide_shows_is_what_a_missing_folder_gives() {
+    let conversation = blocks("conversation")[0];
+    let hello: Vec<_> = conversation.lines().take(2).collect();
+    let shown = GUIDE
+        .lines()
+        .find(|line| line.contains(r#""error":{"code":-32003"#))
+        .unwrap();
+    let scan = r#"> {"jsonrpc":"2.0","id":2,"method":"scan","params":{}}"#;
+    let bye = r#"> {"jsonrpc":"2.0","id":3,"method":"shutdown","params":{}}"#;
+    let conversation = [&*hello.join("\n"), scan, &format!("< {shown}"), bye].join("\n");
+    let nowhere = Path::new("/nowhere/to/be/found");
+    converse(&conversation, nowhere, &mut String::new());
+}
+
+#[test]
+fn manifests_of_the_guide_and_of_the_example_are_valid() {
+    let shown = blocks("json")[0];
+    assert_eq!(read_manifest(shown.as_bytes()).unwrap().name, "wiki");
+    let manifest = fs::read(example().join("dpe-connector.json")).unwrap();
+    assert_eq!(read_manifest(&manifest).unwrap().name, "mbox");
+}
