@@ -5,6 +5,8 @@ use thiserror::Error;
 
 use crate::json::SyntaxError;
 
+use super::schema::SchemaError;
+
 /// Errors before any process exists.
 #[derive(Debug, Error, Diagnostic)]
 pub enum HostError {
@@ -31,4 +33,13 @@ pub enum HostError {
         help("repair dpe-connector.json as the cause says")
     )]
     ManifestInvalid(#[source] dpe_connector::manifest::ManifestError),
+    /// The schema of the configuration is outside of the subset (§4.3, §4.4, §5).
+    #[error("the `config_schema` of the manifest is not valid")]
+    #[diagnostic(
+        code(dpe::host::manifest_schema),
+        help(
+            "repair dpe-connector.json as the cause says; the contract allows part of draft 2020-12"
+        )
+    )]
+    ManifestSchema(#[source] SchemaError),
 }

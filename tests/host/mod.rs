@@ -4,5 +4,7 @@
 mod blobs;
 mod bundled;
 mod ends;
+mod manifests;
+mod patterns;
 mod plugin;
 mod wire;

@@ -4,6 +4,7 @@
 //! for the host's strict parser; what `config_schema` says is not judged here.
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::rpc::not_null;
 
@@ -25,7 +26,7 @@ pub const BASE_ENVIRONMENT_WINDOWS: [&str; 6] = [
 pub const BASE_ENVIRONMENT_LOCALE: &str = "LC_";
 
 /// What a plugin says of itself without being run.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     manifest_version: u64,
@@ -38,8 +39,8 @@ pub struct Manifest {
     pub description: Option<String>,
     /// Versions of the protocol it speaks.
     pub protocol_versions: Vec<String>,
-    /// JSON Schema of its configuration, in the subset of §4.3.
-    pub config_schema: serde_json::Map<String, serde_json::Value>,
+    /// JSON Schema of its configuration, in the subset of §4.3: the text of an object.
+    pub config_schema: Box<RawValue>,
     /// Credentials it needs.
     #[serde(default)]
     pub secrets: Vec<SecretDeclaration>,
@@ -72,6 +73,9 @@ pub enum ManifestError {
     /// A version of the format nobody here knows.
     #[error("`manifest_version` is {0}, only 1 is known")]
     Version(u64),
+    /// A schema that is no object.
+    #[error("`config_schema` is no object")]
+    Schema,
     /// A member that may not be empty.
     #[error("`{0}` is empty")]
     Empty(&'static str),
@@ -103,6 +107,9 @@ impl Manifest {
         ];
         if let Some((member, _)) = empty.into_iter().find(|(_, empty)| *empty) {
             return Err(ManifestError::Empty(member));
+        }
+        if !manifest.config_schema.get().starts_with('{') {
+            return Err(ManifestError::Schema);
         }
         for (index, secret) in manifest.secrets.iter().enumerate() {
             check_secret(secret, &manifest.secrets[..index])?;
@@ -177,6 +184,10 @@ mod tests {
             ("\"2.3.0\"", "\"2.3.0\",\"licence\":\"MIT\""),
             ("\"2.3.0\"", "\"2.3.0\",\"version\":\"2.3.1\""),
             ("[\"dpe-connector/1\"]", "[]"),
+            (
+                "\"config_schema\":{",
+                "\"config_schema\":true,\"secrets\":[],\"x\":{",
+            ),
             ("\"required\":false}]", "\"required\":null}]"),
             ("\"required\":false}]", "\"need\":false}]"),
         ];
@@ -184,6 +195,20 @@ mod tests {
             let text = WIKI.replacen(part, replacement, 1);
             assert_ne!(text, WIKI);
             assert!(Manifest::parse(&text).is_err(), "{replacement}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_an_object() {
+        for schema in ["{}", " {}", "[]", "null", "true"] {
+            let text = format!(
+                r#"{{"manifest_version":1,"name":"n","version":"1","protocol_versions":["p"],"config_schema":{schema}}}"#
+            );
+            assert_eq!(
+                Manifest::parse(&text).is_ok(),
+                schema.contains('{'),
+                "{schema}"
+            );
         }
     }
 
