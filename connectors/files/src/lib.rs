@@ -8,11 +8,13 @@ mod content;
 pub mod moves;
 mod names;
 mod owner;
+mod patterns;
 mod pipeline;
 mod report;
 
 pub use content::{HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted};
 pub use names::{extension, file_name};
 pub use owner::Owner;
+pub use patterns::{Case, Patterns};
 pub use pipeline::{BUDGET, Pipeline, threads};
 pub use report::{Kind, Report, shown};

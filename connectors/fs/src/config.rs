@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use dpe_connector_files::{Case, Patterns};
 use serde::{Deserialize, Serialize};
 
 /// What the manifest's `config_schema` describes.
@@ -87,37 +87,42 @@ fn stays_below(path: &Path) -> bool {
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-fn compiled(member: &str, globs: &[String]) -> Result<Gitignore, String> {
-    let mut builder = GitignoreBuilder::new("");
-    builder.allow_unclosed_class(false);
-    for glob in globs {
-        builder
-            .add_line(None, glob)
-            .map_err(|why| format!("{member}: {why}"))?;
-    }
-    builder.build().map_err(|why| format!("{member}: {why}"))
+fn compiled(member: &str, globs: &[String]) -> Result<Patterns, String> {
+    Patterns::of_globs(globs).map_err(|why| format!("{member}: {why}"))
 }
 
 /// The compiled `include` and `exclude`.
 #[derive(Clone, Debug)]
 pub(crate) struct Globs {
-    include: Option<Gitignore>,
-    exclude: Gitignore,
+    include: Option<Patterns>,
+    exclude: Patterns,
 }
 
 impl Globs {
     /// Returns whether a walk goes on at `path`, relative to the root. The folders above it have
     /// been admitted already.
-    pub(crate) fn admit(&self, path: &Path, is_dir: bool) -> bool {
-        if self.exclude.matched(path, is_dir).is_ignore() {
+    pub(crate) fn admit(&self, path: &[u8], is_folder: bool) -> bool {
+        let said =
+            |globs: &Patterns, path, is_folder| globs.verdict(path, is_folder, Case::Sensitive);
+        if said(&self.exclude, path, is_folder) == Some(true) {
             return false;
         }
         // A folder has to be entered to find out what in it is included.
-        is_dir
-            || self
-                .include
-                .as_ref()
-                .is_none_or(|include| include.matched_path_or_any_parents(path, false).is_ignore())
+        let Some(include) = self.include.as_ref().filter(|_| !is_folder) else {
+            return true;
+        };
+        let folders = path
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, byte)| **byte == b'/');
+        said(include, path, false)
+            .or_else(|| {
+                folders
+                    .map(|(end, _)| &path[..end])
+                    .find_map(|folder| said(include, folder, true))
+            })
+            .unwrap_or(false)
     }
 }
 
@@ -177,13 +182,13 @@ mod tests {
             .unwrap()
             .globs()
             .unwrap();
-        let admitted = |path: &str| globs.admit(Path::new(path), false);
+        let admitted = |path: &str| globs.admit(path.as_bytes(), false);
         assert!(admitted("a.md"));
         assert!(admitted("deep/down/a.md"));
         assert!(admitted("api/v1/spec.yaml"));
         assert!(!admitted("other/api/spec.yaml"));
         assert!(!admitted("a.txt"));
         assert!(!admitted("drafts/a.md"));
-        assert!(globs.admit(Path::new("deep"), true));
+        assert!(globs.admit(b"deep", true));
     }
 }

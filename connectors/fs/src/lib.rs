@@ -10,6 +10,8 @@ mod connector;
 mod cursor;
 mod diff;
 mod examine;
+mod folders;
+mod git;
 mod handles;
 mod listing;
 mod named;
@@ -17,6 +19,7 @@ mod read;
 mod renames;
 mod root;
 mod round;
+mod rules;
 mod stat;
 mod walk;
 
@@ -32,7 +35,7 @@ pub const NAME: &str = "fs";
 /// Version of the connector, as in the manifest. It changes whenever the same files would give
 /// other content: with this crate's own rules (before the `+`) and with the mapping of
 /// dpe-extract (behind it).
-pub const VERSION: &str = "1.1.0+extract.2";
+pub const VERSION: &str = "1.2.0+extract.2";
 
 /// The manifest, `dpe-connector.json`.
 pub const MANIFEST: &str = include_str!("../dpe-connector.json");

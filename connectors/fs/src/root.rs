@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use dpe_connector::{ErrorCode, RpcError};
 
 use crate::listing::Entry;
-use crate::walk::Walked;
+use crate::rules::Unreadable;
+use crate::walk::{self, Walked};
 
 /// Returns the root without links in its path, if it is a folder that can be listed.
 pub(crate) fn checked(root: &Path) -> Result<PathBuf, RpcError> {
@@ -45,6 +46,11 @@ pub(crate) fn refuse_sudden_emptiness(
          to be empty",
         root.display()
     )))
+}
+
+/// Returns the failure of a scan that does not know which rules count.
+pub(crate) fn blind(why: &Unreadable) -> RpcError {
+    source_failed(walk::blindness(why))
 }
 
 fn source_failed(message: String) -> RpcError {

@@ -1,29 +1,26 @@
 //! The parallel walk: which files there are, by the rules a git user expects.
 //!
-//! `.gitignore`, `.ignore` and `.dpeignore` count, also outside a repository; those of the folders
-//! above the root only where the root lies inside a git repository, so that a stray file
-//! somewhere up the tree cannot empty a folder. `.git` is never entered. No file is opened here
-//! except ignore files.
+//! `.git` is never entered, and nothing is opened here but ignore files. Whether something is left
+//! out is for [`Rules`] and [`Globs`] to say; this is about folders, links and what is neither, and
+//! about telling what is gone from what could only not be looked at.
 
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Sender};
+use std::sync::Arc;
+use std::thread;
 
 use dpe_connector::{CancelFlag, RpcError};
-use ignore::{DirEntry, Error, WalkBuilder, WalkState};
-use rustix::fs::Access;
+use dpe_connector_files::threads;
 
 use crate::config::{Config, Globs};
-use crate::listing::is_within;
+use crate::folders::{Folder, Lineage, Queue};
+use crate::git;
 use crate::read::is_gone;
+use crate::rules::{Rules, Unreadable};
 use crate::stat::Stat;
-
-const DPEIGNORE: &str = ".dpeignore";
-
-/// The ignore files of a folder.
-const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", DPEIGNORE];
 
 /// A file that is to be a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,241 +59,258 @@ pub(crate) struct Walked {
     pub(crate) notes: Vec<String>,
 }
 
-enum Sighting {
-    File(Found),
-    Trouble(Trouble),
-    /// A folder some of whose ignore rules cannot be read.
-    Blind(Trouble),
-    Special(Box<[u8]>),
-    Link(Box<[u8]>),
-    Note(String),
-}
-
 /// Walks the folder `root`, a canonical path.
 ///
 /// # Errors
 ///
-/// `cancelled`.
+/// `cancelled`; an ignore file above the root that cannot be read.
 pub(crate) fn walk(
     root: &Path,
     config: &Config,
     globs: &Globs,
     cancel: &CancelFlag,
 ) -> Result<Walked, RpcError> {
-    let (sender, sightings) = mpsc::channel();
-    let collecting = std::thread::spawn(move || {
-        let mut walked = Walked::default();
-        let mut blind: Vec<Trouble> = Vec::new();
-        for sighting in sightings {
-            match sighting {
-                Sighting::Blind(trouble) => blind.push(trouble),
-                other => walked.add(other),
-            }
-        }
-        walked.leave_out(blind);
-        walked.sort();
-        walked
+    let mut walked = Walked::default();
+    let rules = Rules::above(root, &mut walked.notes).map_err(|why| crate::root::blind(&why))?;
+    let walk = Walk {
+        root,
+        config,
+        globs,
+        cancel,
+        queue: Queue::starting_with(Folder {
+            path: Box::default(),
+            rules,
+            lineage: Lineage::of(root, None),
+        }),
+    };
+    let parts = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads())
+            .map(|_| scope.spawn(|| walk.work()))
+            .collect();
+        let parts = workers.into_iter().map(|worker| worker.join());
+        parts.collect::<Result<Vec<Walked>, _>>()
     });
-    builder(root, config, globs, &sender)
-        .build_parallel()
-        .run(|| {
-            let sender = sender.clone();
-            Box::new(move |result| {
-                if cancel.is_cancelled() {
-                    return WalkState::Quit;
-                }
-                look(root, result, &sender);
-                WalkState::Continue
-            })
-        });
-    drop(sender);
-    let walked = collecting.join().expect("collecting does not panic");
     cancel.check()?;
+    for part in parts.expect("a walk does not panic") {
+        walked.files.extend(part.files);
+        walked.troubles.extend(part.troubles);
+        walked.special.extend(part.special);
+        walked.links.extend(part.links);
+    }
+    walked.sort();
     Ok(walked)
 }
 
 impl Walked {
-    fn add(&mut self, sighting: Sighting) {
-        match sighting {
-            Sighting::File(found) => self.files.push(found),
-            Sighting::Trouble(trouble) | Sighting::Blind(trouble) => self.troubles.push(trouble),
-            Sighting::Special(path) => self.special.push(path),
-            Sighting::Link(path) => self.links.push(path),
-            Sighting::Note(note) => self.notes.push(note),
-        }
-    }
-
-    /// Takes away what lies below folders whose ignore rules cannot be read: what was to be kept
-    /// private must not be delivered because of a missing permission.
-    fn leave_out(&mut self, blind: Vec<Trouble>) {
-        let hidden = |path: &[u8]| blind.iter().any(|trouble| is_within(path, &trouble.path));
-        self.files.retain(|found| !hidden(&found.path));
-        self.troubles.extend(blind);
-    }
-
     /// Brings the sightings of several threads into the one order every walk has.
     pub(crate) fn sort(&mut self) {
         self.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         self.troubles
             .sort_unstable_by(|a, b| (&a.path, &a.message).cmp(&(&b.path, &b.message)));
-        // A folder nobody may enter is refused in more than one way.
-        self.troubles.dedup_by(|a, b| a.path == b.path);
         self.special.sort_unstable();
         self.links.sort_unstable();
-        self.notes.sort_unstable();
     }
 }
 
-fn builder(root: &Path, config: &Config, globs: &Globs, sender: &Sender<Sighting>) -> WalkBuilder {
-    let mut builder = WalkBuilder::new(root);
-    builder
-        .current_dir(root)
-        .hidden(!config.hidden)
-        .follow_links(config.follow_links)
-        .require_git(false)
-        .parents(is_inside_repository(root))
-        .add_custom_ignore_filename(DPEIGNORE);
-    let (root, globs, sender) = (root.to_owned(), globs.clone(), sender.clone());
-    builder.filter_entry(move |entry| {
-        entry.depth() == 0
-            || (entry.file_name() != ".git"
-                && globs.admit(relative(&root, entry.path()), is_folder(entry))
-                && stays_inside(&root, entry, &sender))
-    });
-    builder
+/// A walk at work, shared by its threads.
+struct Walk<'w> {
+    root: &'w Path,
+    config: &'w Config,
+    globs: &'w Globs,
+    cancel: &'w CancelFlag,
+    queue: Queue,
 }
 
-/// Returns whether a folder above `root`, but not `root` itself, is the top of a repository.
-fn is_inside_repository(root: &Path) -> bool {
-    !root.join(".git").exists()
-        && root
-            .ancestors()
-            .skip(1)
-            .any(|above| above.join(".git").exists())
+/// What a name stands for, links that are followed included.
+enum Kind {
+    Folder(Option<Arc<Lineage>>),
+    File(Stat),
+    Special,
+    /// A link that is not followed.
+    Link,
+    /// Vanished since it was listed.
+    Gone,
 }
 
-fn is_folder(entry: &DirEntry) -> bool {
-    entry.file_type().is_some_and(|kind| kind.is_dir())
-}
-
-/// Returns whether a followed link ends below the root; everything else does anyway.
-fn stays_inside(root: &Path, entry: &DirEntry, sender: &Sender<Sighting>) -> bool {
-    let is_followed = entry.path_is_symlink() && !entry.file_type().is_some_and(|k| k.is_symlink());
-    if !is_followed || fs::canonicalize(entry.path()).is_ok_and(|end| end.starts_with(root)) {
-        return true;
-    }
-    // The receiver outlives the walk.
-    let _ = sender.send(Sighting::Link(bytes(root, entry.path())));
-    false
-}
-
-fn look(root: &Path, result: Result<DirEntry, Error>, sender: &Sender<Sighting>) {
-    let send = |sighting| {
-        // The receiver outlives the walk.
-        let _ = sender.send(sighting);
-    };
-    match result {
-        Ok(entry) => {
-            if let Some(error) = entry.error() {
-                send(Sighting::Note(format!("ignore rules: {error}")));
+impl Walk<'_> {
+    fn work(&self) -> Walked {
+        let mut walked = Walked::default();
+        while let Some(folder) = self.queue.next() {
+            let mut found = Vec::new();
+            if !self.cancel.is_cancelled() {
+                self.look_into(&folder, &mut walked, &mut found);
             }
-            if is_folder(&entry)
-                && let Some(trouble) = unreadable_rules(root, entry.path())
-            {
-                send(Sighting::Blind(trouble));
-            }
-            if let Some(sighting) = sighting(root, &entry) {
-                send(sighting);
-            }
+            self.queue.done(found);
         }
-        Err(error) => judge(root, None, &error, &send),
+        walked
     }
-}
 
-/// Looks for an ignore file in `folder` that exists and cannot be read. The walk itself passes
-/// over such files in silence.
-fn unreadable_rules(root: &Path, folder: &Path) -> Option<Trouble> {
-    let refused = |name: &&str| {
-        let readable = rustix::fs::access(folder.join(name), Access::READ_OK);
-        readable.is_err_and(|errno| !is_gone(&errno.into()))
-    };
-    let name = IGNORE_FILES.into_iter().find(refused)?;
-    Some(Trouble {
-        path: bytes(root, folder),
-        is_folder: true,
-        message: format!(
-            "the rules in {name} of this folder cannot be read, so that it is left alone"
-        ),
-        retryable: true,
-    })
-}
+    fn look_into(&self, folder: &Folder, walked: &mut Walked, found: &mut Vec<Folder>) {
+        let place = absolute(self.root, &folder.path);
+        let trouble = |message: String| Trouble {
+            path: folder.path.clone(),
+            is_folder: true,
+            message,
+            retryable: true,
+        };
+        let entries = match entries(&place) {
+            Ok(entries) => entries,
+            // What becomes of it is decided by its absence.
+            Err(error) if is_gone(&error) && !folder.path.is_empty() => return,
+            Err(error) => return walked.troubles.push(trouble(error.to_string())),
+        };
+        let names: HashSet<_> = entries.iter().map(DirEntry::file_name).collect();
+        let has = |name: &str| names.contains(std::ffi::OsStr::new(name));
+        let rules = match folder.rules.inside(&place, &folder.path, has) {
+            Ok(rules) => rules,
+            // What was to be kept private must not be delivered for want of a permission.
+            Err(why) => return walked.troubles.push(trouble(blindness(&why))),
+        };
+        drop(names);
+        for entry in entries {
+            if self.cancel.is_cancelled() {
+                return;
+            }
+            self.see(&entry, folder, &rules, walked, found);
+        }
+    }
 
-fn sighting(root: &Path, entry: &DirEntry) -> Option<Sighting> {
-    let kind = entry.file_type()?;
-    if kind.is_dir() {
-        return None;
-    }
-    let path = bytes(root, entry.path());
-    if kind.is_symlink() {
-        return Some(Sighting::Link(path));
-    }
-    if !kind.is_file() {
-        return Some(Sighting::Special(path));
-    }
-    match entry.metadata() {
-        Ok(metadata) => Some(Sighting::File(Found {
-            path,
-            stat: Stat::of(&metadata),
-        })),
-        Err(error) if error.io_error().is_some_and(is_gone) => None,
-        Err(error) => Some(Sighting::Trouble(Trouble {
-            path,
+    fn see(
+        &self,
+        entry: &DirEntry,
+        folder: &Folder,
+        rules: &Rules,
+        walked: &mut Walked,
+        found: &mut Vec<Folder>,
+    ) {
+        let name = entry.file_name();
+        let is_hidden = name.as_bytes().starts_with(b".") && !self.config.hidden;
+        if is_hidden || name == git::DIRECTORY {
+            return;
+        }
+        let path = joined(&folder.path, name.as_bytes());
+        let trouble = |error: io::Error| Trouble {
+            path: path.clone(),
             is_folder: false,
             message: error.to_string(),
             retryable: true,
-        })),
-    }
-}
-
-/// Sorts an error of the walk into what is unknown now and what is only worth a line.
-fn judge(root: &Path, at: Option<&Path>, error: &Error, send: &impl Fn(Sighting)) {
-    match error {
-        Error::Partial(errors) => errors.iter().for_each(|error| judge(root, at, error, send)),
-        Error::WithDepth { err, .. } | Error::WithLineNumber { err, .. } => {
-            judge(root, at, err, send);
+        };
+        let kind = match entry.file_type() {
+            Ok(kind) => kind,
+            Err(error) if is_gone(&error) => return,
+            Err(error) => return walked.troubles.push(trouble(error)),
+        };
+        let behind = kind.is_symlink().then(|| self.behind_link(&path, folder));
+        let is_folder = match &behind {
+            Some(end) => matches!(end, Ok(Kind::Folder(_))),
+            None => kind.is_dir(),
+        };
+        if rules.leave_out(&path, is_folder) || !self.globs.admit(&path, is_folder) {
+            return;
         }
-        Error::WithPath { path, err } => judge(root, Some(path), err, send),
-        Error::Io(error) => refused(root, at, error, send),
-        Error::Loop { child, .. } => send(Sighting::Link(bytes(root, child))),
-        other => send(Sighting::Note(format!("ignore rules: {other}"))),
+        match behind.unwrap_or_else(|| self.kind(entry, kind, &path, folder)) {
+            Ok(Kind::Folder(lineage)) => found.push(Folder {
+                path,
+                rules: rules.clone(),
+                lineage,
+            }),
+            Ok(Kind::File(stat)) => walked.files.push(Found { path, stat }),
+            Ok(Kind::Special) => walked.special.push(path),
+            Ok(Kind::Link) => walked.links.push(path),
+            Ok(Kind::Gone) => {}
+            Err(error) => walked.troubles.push(trouble(error)),
+        }
+    }
+
+    /// Returns what a name stands for that is no link.
+    fn kind(
+        &self,
+        entry: &DirEntry,
+        kind: FileType,
+        path: &[u8],
+        folder: &Folder,
+    ) -> io::Result<Kind> {
+        if kind.is_dir() {
+            let above = folder.lineage.clone();
+            let lineage = match self.config.follow_links {
+                true => Lineage::of(&absolute(self.root, path), above),
+                false => None,
+            };
+            return Ok(Kind::Folder(lineage));
+        }
+        if !kind.is_file() {
+            return Ok(Kind::Special);
+        }
+        match entry.metadata() {
+            Ok(metadata) if metadata.is_file() => Ok(Kind::File(Stat::of(&metadata))),
+            Ok(_) => Ok(Kind::Special),
+            Err(error) if is_gone(&error) => Ok(Kind::Gone),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Follows a link if that is wanted, and leads neither out of the root, nor to git's own, nor
+    /// back to where it came from.
+    fn behind_link(&self, path: &[u8], folder: &Folder) -> io::Result<Kind> {
+        if !self.config.follow_links {
+            return Ok(Kind::Link);
+        }
+        let end = match fs::canonicalize(absolute(self.root, path)) {
+            Ok(end) => end,
+            Err(error) if is_gone(&error) => return Ok(Kind::Link),
+            Err(error) => return Err(error),
+        };
+        let is_own = end
+            .strip_prefix(self.root)
+            .is_ok_and(|below| below.iter().all(|part| part != git::DIRECTORY));
+        if !is_own {
+            return Ok(Kind::Link);
+        }
+        let metadata = fs::metadata(&end)?;
+        if metadata.is_file() {
+            return Ok(Kind::File(Stat::of(&metadata)));
+        }
+        if !metadata.is_dir() {
+            return Ok(Kind::Special);
+        }
+        let above = folder.lineage.clone();
+        if above.as_ref().is_some_and(|above| above.has(&metadata)) {
+            return Ok(Kind::Link);
+        }
+        Ok(Kind::Folder(Some(Lineage::with(&metadata, above))))
     }
 }
 
-fn refused(root: &Path, at: Option<&Path>, error: &io::Error, send: &impl Fn(Sighting)) {
-    let is_link = at.is_some_and(Path::is_symlink);
-    match at {
-        // A link to nothing, or in circles.
-        Some(path) if is_link && is_gone(error) => send(Sighting::Link(bytes(root, path))),
-        // Vanished while the walk went on; what becomes of it is decided by its absence.
-        _ if is_gone(error) && at.is_some_and(|path| !path.exists()) => {}
-        _ => send(Sighting::Trouble(Trouble {
-            path: at.map_or_else(Box::default, |path| bytes(root, path)),
-            is_folder: at.is_none_or(Path::is_dir),
-            message: error.to_string(),
-            retryable: true,
-        })),
+/// Returns everything in a folder; nothing at all if it cannot be listed to its end.
+fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
+    fs::read_dir(folder)?.collect()
+}
+
+/// Says that the rules of a folder are unknown, and what to do about it.
+pub(crate) fn blindness(why: &Unreadable) -> String {
+    format!(
+        "the ignore rules in {} cannot be read ({}), so that nothing they could be about is \
+         enumerated; allow this user to read the file, or remove it",
+        why.file.display(),
+        why.error
+    )
+}
+
+fn joined(folder: &[u8], name: &[u8]) -> Box<[u8]> {
+    let mut path = Vec::with_capacity(folder.len() + 1 + name.len());
+    if !folder.is_empty() {
+        path.extend_from_slice(folder);
+        path.push(b'/');
     }
+    path.extend_from_slice(name);
+    path.into()
 }
 
-fn relative<'p>(root: &Path, path: &'p Path) -> &'p Path {
-    path.strip_prefix(root).unwrap_or(path)
-}
-
-fn bytes(root: &Path, path: &Path) -> Box<[u8]> {
-    relative(root, path).as_os_str().as_bytes().into()
+fn as_path(path: &[u8]) -> &Path {
+    Path::new(std::ffi::OsStr::from_bytes(path))
 }
 
 /// Returns the path in the file system.
 pub(crate) fn absolute(root: &Path, path: &[u8]) -> PathBuf {
-    root.join(std::ffi::OsStr::from_bytes(path))
+    root.join(as_path(path))
 }

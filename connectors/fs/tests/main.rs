@@ -7,6 +7,7 @@
 
 mod failures;
 mod full;
+mod gitignore;
 mod images;
 mod incremental;
 mod plugin;

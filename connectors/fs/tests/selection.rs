@@ -1,5 +1,6 @@
 //! Which files are enumerated.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -41,6 +42,42 @@ fn ignore_files_above_the_root_count_only_inside_a_repository() {
     assert_eq!(scan(), ["+a.txt", "+b.txt"]);
     outer.write(".git/HEAD", "ref: refs/heads/main\n");
     assert_eq!(scan(), ["+a.txt"]);
+}
+
+#[test]
+fn a_repository_within_goes_by_its_own_rules() {
+    let folder = Folder::with(&[
+        (".gitignore", "*.log\n"),
+        (".ignore", "*.tmp.txt\n"),
+        ("inner/.git/info/exclude", "b.txt\n"),
+        ("inner/a.log", "a"),
+        ("inner/b.txt", "b"),
+        ("inner/c.tmp.txt", "c"),
+        ("inner/deep/b.txt", "b"),
+        ("b.txt", "b"),
+        ("b.log", "b"),
+    ]);
+    // Only `.ignore` and `.dpeignore` have nothing to do with repositories.
+    assert_eq!(lines(&folder, json!({})), ["+b.txt", "+inner/a.log"]);
+}
+
+#[test]
+fn a_gitignore_that_is_a_link_does_not_count_as_for_git() {
+    let folder = Folder::with(&[("rules", "a.txt\n"), ("a.txt", "a"), ("d/a.txt", "a")]);
+    symlink("rules", folder.path(".gitignore")).unwrap();
+    symlink("../rules", folder.path("d/.dpeignore")).unwrap();
+    assert_eq!(lines(&folder, json!({})), ["+a.txt", "+rules"]);
+}
+
+#[test]
+fn nothing_waits_for_an_ignore_file_that_is_a_pipe() {
+    let folder = Folder::with(&[("a.txt", "a"), ("d/b.txt", "b")]);
+    fs::create_dir(folder.path(".ignore")).unwrap();
+    for name in [".gitignore", "d/.dpeignore"] {
+        let made = Command::new("mkfifo").arg(folder.path(name)).status();
+        assert!(made.unwrap().success());
+    }
+    assert_eq!(lines(&folder, json!({})), ["+a.txt", "+d/b.txt"]);
 }
 
 #[test]

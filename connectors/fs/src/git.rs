@@ -1,0 +1,187 @@
+//! What a repository and its user have set down about ignoring: where the files with the rules
+//! are that lie in no folder of the source, and whether case matters.
+//!
+//! A connector has no other variable that leads there than `HOME` (connector contract §7.2). No git
+//! is run.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use dpe_connector_files::Case;
+use gix_config::file::{Metadata, includes, init};
+use gix_config::path::interpolate;
+use gix_config::{File, Source};
+
+use crate::read::open;
+
+/// Name of what makes a folder the top of a repository.
+pub(crate) const DIRECTORY: &str = ".git";
+
+/// Configuration of all users of this machine.
+const OF_SYSTEM: &str = "/etc/gitconfig";
+
+/// A file that says where a repository is has one line.
+const POINTER_BYTES: u64 = 64 << 10;
+
+/// What git is told to do about ignoring.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// `core.excludesFile`, or its default.
+    pub(crate) excludes_file: Option<PathBuf>,
+    /// `core.ignoreCase`.
+    pub(crate) case: Case,
+}
+
+impl Settings {
+    /// Reads the configuration of system, user and, if there is one, the repository with its top
+    /// at `repository`. What cannot be understood counts for nothing, and is told to `notes`.
+    pub(crate) fn of(
+        home: Option<&Path>,
+        repository: Option<&Path>,
+        notes: &mut Vec<String>,
+    ) -> Self {
+        let config = config(home, repository).unwrap_or_else(|why| {
+            notes.push(format!(
+                "git's configuration was left out of account: {why}"
+            ));
+            File::default()
+        });
+        let context = interpolate::Context {
+            home_dir: home,
+            ..interpolate::Context::default()
+        };
+        let excludes_file = match config.path("core.excludesFile") {
+            Some(path) => path.interpolate(context).ok(),
+            None => home.map(|home| home.join(".config/git/ignore")),
+        };
+        let ignores_case = config.boolean("core.ignoreCase").ok().flatten();
+        Self {
+            excludes_file,
+            case: match ignores_case {
+                Some(true) => Case::Fold,
+                _ => Case::Sensitive,
+            },
+        }
+    }
+}
+
+fn config(home: Option<&Path>, repository: Option<&Path>) -> Result<File, String> {
+    let directory = repository.map(common_directory);
+    let of_user = |name| home.map(|home| home.join(name));
+    let places = [
+        (Source::System, Some(PathBuf::from(OF_SYSTEM))),
+        (Source::Git, of_user(".config/git/config")),
+        (Source::User, of_user(".gitconfig")),
+        (
+            Source::Local,
+            directory.as_ref().map(|at| at.join("config")),
+        ),
+    ];
+    let mut files = places.into_iter().filter_map(|(source, path)| {
+        let path = path.filter(|path| path.is_file())?;
+        Some(Metadata::from(source).at(path))
+    });
+    let mut follow = includes::Options::follow_without_conditional(home);
+    follow.conditional.git_dir = directory.as_deref();
+    let options = init::Options {
+        includes: follow,
+        lossy: true,
+        ignore_io_errors: true,
+    };
+    File::from_paths_metadata_buf(&mut files, &mut Vec::new(), false, options)
+        .map(Option::unwrap_or_default)
+        .map_err(|why| why.to_string())
+}
+
+/// Returns where the rules are that belong to the repository with its top at `folder`.
+pub(crate) fn exclude_file(folder: &Path) -> PathBuf {
+    common_directory(folder).join("info/exclude")
+}
+
+/// Returns the directory in which the repository keeps what all its work trees share.
+fn common_directory(top: &Path) -> PathBuf {
+    let directory = top.join(DIRECTORY);
+    // In a further work tree, and in a submodule, it is a file that leads there.
+    let Some(line) = line_of(&directory) else {
+        return directory;
+    };
+    let leads_to = line.strip_prefix(b"gitdir: ").unwrap_or(b"");
+    let directory = top.join(std::ffi::OsStr::from_bytes(leads_to));
+    match line_of(&directory.join("commondir")) {
+        Some(common) => directory.join(std::ffi::OsStr::from_bytes(&common)),
+        None => directory,
+    }
+}
+
+/// Returns the text of a file without the line ends behind it, if it is a file and readable.
+fn line_of(path: &Path) -> Option<Vec<u8>> {
+    if !fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    let mut text = Vec::new();
+    let file = open(path, true).ok()?;
+    file.take(POINTER_BYTES).read_to_end(&mut text).ok()?;
+    while text.pop_if(|byte| matches!(byte, b'\n' | b'\r')).is_some() {}
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(home: &Path, repository: Option<&Path>) -> (Settings, Vec<String>) {
+        let mut notes = Vec::new();
+        let settings = Settings::of(Some(home), repository, &mut notes);
+        (settings, notes)
+    }
+
+    #[test]
+    fn the_user_s_rules_are_found_through_the_home_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let (found, _) = settings(home.path(), None);
+        let default = home.path().join(".config/git/ignore");
+        assert_eq!(found.excludes_file, Some(default));
+        let config = "[include]\n\tpath = more\n[core]\n\texcludesFile = \"~/my rules\" ; mine\n";
+        fs::write(home.path().join(".gitconfig"), config).unwrap();
+        fs::write(home.path().join("more"), "[core]\nignoreCase\n").unwrap();
+        let (found, notes) = settings(home.path(), None);
+        assert_eq!(found.excludes_file, Some(home.path().join("my rules")));
+        assert_eq!(found.case, Case::Fold);
+        assert_eq!(notes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_repository_has_the_last_word_and_a_broken_file_none() {
+        let home = tempfile::tempdir().unwrap();
+        let top = home.path().join("repository");
+        fs::create_dir_all(top.join(".git")).unwrap();
+        fs::write(top.join(".git/config"), "[core]\nexcludesFile = /of/it\n").unwrap();
+        fs::write(
+            home.path().join(".gitconfig"),
+            "[core]\nexcludesFile = /of/user\n",
+        )
+        .unwrap();
+        let (found, _) = settings(home.path(), Some(&top));
+        assert_eq!(found.excludes_file, Some("/of/it".into()));
+        fs::write(home.path().join(".gitconfig"), "[core\nexcludesFile").unwrap();
+        let (found, notes) = settings(home.path(), None);
+        assert_eq!(found.case, Case::Sensitive);
+        assert_eq!(notes.len(), 1);
+    }
+
+    #[test]
+    fn a_further_work_tree_has_the_rules_of_its_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir_all(at("main/.git/worktrees/w")).unwrap();
+        fs::create_dir_all(at("w")).unwrap();
+        fs::write(at("main/.git/worktrees/w/commondir"), "../..\n").unwrap();
+        fs::write(at("w/.git"), "gitdir: ../main/.git/worktrees/w\n").unwrap();
+        fs::create_dir_all(at("main/.git/info")).unwrap();
+        fs::write(at("main/.git/info/exclude"), "x").unwrap();
+        assert_eq!(fs::read(exclude_file(&at("w"))).unwrap(), b"x");
+        assert_eq!(fs::read(exclude_file(&at("main"))).unwrap(), b"x");
+    }
+}
