@@ -3,7 +3,7 @@
 mod everywhere;
 mod faults;
 mod peers;
-mod proxy;
+pub(crate) mod proxy;
 pub(crate) mod served;
 mod storm;
 mod uploads;

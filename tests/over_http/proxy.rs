@@ -20,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 /// What happens to one request.
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// The connection ends before the server saw anything.
     ResetBefore,
     /// The connection to the server ends in the middle of the request, and the client's with it.
@@ -39,19 +39,19 @@ pub(super) enum Fault {
     Meanwhile(Meanwhile),
 }
 
-pub(super) type Meanwhile = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+pub(crate) type Meanwhile = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
 /// An answer that did not come from the server.
 #[derive(Clone, Debug)]
-pub(super) struct Foreign {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: &'static str,
+pub(crate) struct Foreign {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: &'static str,
 }
 
 impl Foreign {
     /// Returns the error page of a gateway.
-    pub(super) fn html(status: u16) -> Self {
+    pub(crate) fn html(status: u16) -> Self {
         Self {
             status,
             headers: vec![("content-type", "text/html".to_owned())],
@@ -60,7 +60,7 @@ impl Foreign {
     }
 
     /// Returns an answer without a body.
-    pub(super) fn bare(status: u16) -> Self {
+    pub(crate) fn bare(status: u16) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -69,7 +69,7 @@ impl Foreign {
     }
 
     /// Returns a DPE error that may be retried.
-    pub(super) fn busy(status: u16, code: &str, retry_after: String) -> Self {
+    pub(crate) fn busy(status: u16, code: &str, retry_after: String) -> Self {
         Self {
             status,
             headers: vec![
@@ -83,12 +83,12 @@ impl Foreign {
 
 /// A request as it came by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
-    pub(super) method: Method,
+pub(crate) struct Seen {
+    pub(crate) method: Method,
     /// Path and query.
-    pub(super) target: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 type Chooser = Box<dyn FnMut(&Seen) -> Option<Fault> + Send>;
@@ -102,15 +102,15 @@ struct Plan {
 }
 
 /// A running proxy; it ends when dropped.
-pub(super) struct FaultProxy {
-    pub(super) url: String,
+pub(crate) struct FaultProxy {
+    pub(crate) url: String,
     plan: Arc<Mutex<Plan>>,
     task: JoinHandle<()>,
 }
 
 impl FaultProxy {
     /// Starts a proxy in front of the remote at `url`.
-    pub(super) async fn before(url: &str) -> Self {
+    pub(crate) async fn before(url: &str) -> Self {
         let authority = url.strip_prefix("http://").unwrap();
         let (server, path) = authority.split_at(authority.find('/').unwrap_or(authority.len()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -126,25 +126,25 @@ impl FaultProxy {
     }
 
     /// Lets `chooser` decide what happens to each request from now on.
-    pub(super) fn choose(&self, chooser: impl FnMut(&Seen) -> Option<Fault> + Send + 'static) {
+    pub(crate) fn choose(&self, chooser: impl FnMut(&Seen) -> Option<Fault> + Send + 'static) {
         self.plan.lock().unwrap().chooser = Some(Box::new(chooser));
     }
 
     /// Does `fault` to the first request from now on that `matches`.
-    pub(super) fn once(&self, matches: impl Fn(&Seen) -> bool + Send + 'static, fault: Fault) {
+    pub(crate) fn once(&self, matches: impl Fn(&Seen) -> bool + Send + 'static, fault: Fault) {
         let mut fault = Some(fault);
         self.choose(move |seen| if matches(seen) { fault.take() } else { None });
     }
 
     /// Forwards to the remote at `url` from now on.
-    pub(super) fn turn_to(&self, url: &str) {
+    pub(crate) fn turn_to(&self, url: &str) {
         let authority = url.strip_prefix("http://").unwrap();
         let server = authority.split('/').next().unwrap();
         self.plan.lock().unwrap().server = server.to_owned();
     }
 
     /// Returns what has come by, and forgets it.
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut self.plan.lock().unwrap().seen)
     }
 }
@@ -157,7 +157,7 @@ impl Drop for FaultProxy {
 
 impl Seen {
     /// Whether this is a request to an operation, such as `PUT /documents`.
-    pub(super) fn is(&self, method: &Method, path: &str) -> bool {
+    pub(crate) fn is(&self, method: &Method, path: &str) -> bool {
         self.method == *method && self.target.contains(path)
     }
 }
@@ -286,7 +286,7 @@ fn whole(bytes: Bytes) -> BoxBody<Bytes, Gone> {
 }
 
 /// Posts a JSON body to a URL, past every proxy, and returns the JSON that is answered.
-pub(super) async fn post(url: &str, body: String) -> serde_json::Value {
+pub(crate) async fn post(url: &str, body: String) -> serde_json::Value {
     let rest = url.strip_prefix("http://").unwrap();
     let (server, path) = rest.split_at(rest.find('/').unwrap());
     let mut headers = HeaderMap::new();
