@@ -1,4 +1,5 @@
-//! The connector contract, seen from outside: what a runner makes of connectors, good ones and hostile ones, and what
-//! the guide for their authors says.
+//! The connector contract, seen from outside: what `dpe run` makes of connectors, good ones and hostile ones, and
+//! what the guide for their authors says.
 
+mod example;
 mod guide;

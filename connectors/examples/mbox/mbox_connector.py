@@ -335,7 +335,8 @@ class Loop:
         for line in iter(lambda: self.stdin.readline(self.limit + 1), b""):
             if len(line) > self.limit:
                 number = re.search(rb'"id":\s*(\d+)', line[:200])
-                self.requests.put((number and int(number.group(1)), None, "exceeds max_message_bytes"))
+                error = -32600, "the request exceeds max_message_bytes"
+                self.requests.put((number and int(number.group(1)), None, error))
                 while line and not line.endswith(b"\n"):
                     line = self.stdin.readline(1 << 16)
                 continue
@@ -345,7 +346,8 @@ class Loop:
                 if method == "cancel":
                     self.unwanted.add(params["id"])
             except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-                self.requests.put((None, None, "not a request: %r" % error))
+                code = -32700 if isinstance(error, ValueError) else -32600
+                self.requests.put((None, None, (code, "not a request: %r" % error)))
                 continue
             self.stopping = self.stopping or self.ready and method == "shutdown"
             if number is not None:
@@ -371,7 +373,7 @@ class Loop:
             if self.stopping or number in self.unwanted:
                 raise Refused(-32001, "cancelled")
         if method is None:
-            raise Refused(-32600, params)
+            raise Refused(*params)
         if self.ready == (method == "initialize"):
             raise Refused(-32600, "`initialize` comes first, and once")
         if method == "shutdown":
