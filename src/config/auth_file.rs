@@ -11,6 +11,8 @@ use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::credential_source::CredentialSource;
+
 /// What an auth file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuthFile {
@@ -33,15 +35,6 @@ pub struct Caller {
     pub read: Vec<String>,
     /// Whether he may overwrite without a condition.
     pub force: bool,
-}
-
-/// Where an `Authorization` value is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CredentialSource {
-    /// In this environment variable.
-    Env(String),
-    /// In this file, as the auth file names it.
-    File(PathBuf),
 }
 
 /// A line of an auth file.
@@ -281,7 +274,8 @@ mod tests {
 
     use miette::Diagnostic;
 
-    use super::{AuthFile, AuthFileError, Caller, CredentialSource, Place};
+    use super::{AuthFile, AuthFileError, Caller, Place};
+    use crate::config::CredentialSource;
 
     fn parse(text: &str) -> Result<AuthFile, AuthFileError> {
         AuthFile::parse(text, Path::new("auth.toml"))

@@ -93,19 +93,9 @@ async fn output(command: &Secret) -> Result<Vec<u8>, TransportFailure> {
     }
 }
 
-/// Reads a value: UTF-8 without its last line break, neither empty nor with NUL (connector
-/// contract §7.1).
+/// Reads a value (connector contract §7.1).
 fn text(source: &str, bytes: Vec<u8>) -> Result<Secret, TransportFailure> {
-    let text = String::from_utf8(bytes).map_err(|_| missing(format!("{source} gives no UTF-8")))?;
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    let line = line
-        .strip_suffix('\r')
-        .filter(|_| text.ends_with('\n'))
-        .unwrap_or(line);
-    if line.is_empty() || line.contains('\0') {
-        return Err(missing(format!("{source} gives nothing")));
-    }
-    Ok(Secret::new(line.to_owned()))
+    Secret::of_file(bytes).map_err(|why| missing(format!("{source} {why}")))
 }
 
 fn missing(why: impl Into<String>) -> TransportFailure {

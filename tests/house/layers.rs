@@ -57,7 +57,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tokio_util", &["runner", "ops", "cli"]),
     ("reqwest", &["transport"]),
     ("rustls", &["transport"]),
-    ("dpe_connector", &["host", "ops"]),
+    ("dpe_connector", &["host", "ops", "config"]),
 ];
 
 #[test]
