@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::{Credential, Network, Places, Rate, Remote, RemoteLocation};
+use crate::config::{Credential, Network, PlaceError, Places, Rate, Remote, RemoteLocation};
 use crate::error::Error;
 use crate::ui::Voice;
 
@@ -86,9 +86,17 @@ impl CommonArgs {
     /// As [`CommonArgs::location`], or when the environment names two credentials.
     pub(super) fn remote(&self) -> Result<Remote, Error> {
         let location = self.location()?;
+        // A store may turn out to be served, and is then reached over the network too.
+        let credential = Credential::from_environment(|name| std::env::var_os(name))?;
+        let network = self.network(credential);
+        Ok(Remote { location, network })
+    }
+
+    /// Returns how a remote is reached over the network.
+    pub(super) fn network(&self, credential: Option<Credential>) -> Network {
         let usual = Network::default();
         let seconds = |seconds| Duration::from_secs(u64::from(seconds));
-        let network = Network {
+        Network {
             timeout: match self.network.timeout {
                 None => usual.timeout,
                 Some(0) => None,
@@ -97,10 +105,8 @@ impl CommonArgs {
             upload_limit: self.network.limit_upload,
             authorities: self.network.cacert.clone(),
             client_certificate: self.network.client_cert.clone(),
-            // A store may turn out to be served, and is then reached over the network too.
-            credential: Credential::from_environment(|name| std::env::var_os(name))?,
-        };
-        Ok(Remote { location, network })
+            credential,
+        }
     }
 
     /// Returns where the remote is.
@@ -120,10 +126,10 @@ impl CommonArgs {
     /// # Errors
     ///
     /// When it is not given and the user has no home.
-    pub(super) fn state_dir(&self) -> Result<PathBuf, Error> {
+    pub(super) fn state_dir(&self) -> Result<PathBuf, PlaceError> {
         match &self.state_dir {
             Some(path) => Ok(path.clone()),
-            None => Ok(Places::default_state()?),
+            None => Places::default_state(),
         }
     }
 }

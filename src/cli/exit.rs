@@ -13,6 +13,8 @@ use crate::server::StoreError;
 use crate::sync::failure::{Failure, Level};
 use crate::sync::report::{Outcome, Report};
 
+use super::signal::Signal;
+
 /// How a command ended, as its caller reads it (connector contract §28).
 ///
 /// Ordered by weight: of several, the greatest is the one to report.
@@ -34,6 +36,10 @@ pub(super) enum Exit {
     Usage,
     /// The result could not be written.
     Unwritten,
+    /// Ended by SIGINT.
+    Interrupted,
+    /// Ended by SIGTERM.
+    Terminated,
 }
 
 impl Exit {
@@ -48,6 +54,39 @@ impl Exit {
             Self::Internal => 70,
             Self::Usage => 64,
             Self::Unwritten => 74,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+
+    /// Returns the exit of a call that a signal ended.
+    pub(super) fn of_signal(signal: Signal) -> Self {
+        match signal {
+            Signal::Interrupt => Self::Interrupted,
+            Signal::Terminate => Self::Terminated,
+        }
+    }
+
+    /// Returns the exit of one call of the standalone runner, by the letter of the contract.
+    pub(super) fn of_run(report: &Report) -> Self {
+        let exit = match report.outcome {
+            Outcome::Succeeded => return Self::Success,
+            Outcome::Partial => return Self::Partial,
+            Outcome::Failed => report
+                .failures
+                .iter()
+                .filter(|failure| failure.level != Level::Item),
+        };
+        exit.map(Self::of_run_failure).max().unwrap_or(Self::Failed)
+    }
+
+    /// Returns the exit of a failure that ended a call of the standalone runner.
+    pub(super) fn of_run_failure(failure: &Failure) -> Self {
+        match (failure.level, &*failure.code) {
+            (_, "runner_internal_error") => Self::Internal,
+            (Level::Instance, _) => Self::Instance,
+            (_, "instance_busy") => Self::Busy,
+            _ => Self::Failed,
         }
     }
 
@@ -138,5 +177,41 @@ impl Exit {
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::Exit;
+    use crate::sync::failure::{Failure, FailureSource, Level, Subject};
+    use crate::sync::report::{Outcome, Report};
+
+    #[test]
+    fn of_several_ends_of_a_run_the_heaviest_is_told() {
+        let failure =
+            |level, code: &'static str| Failure::new(level, FailureSource::Runner, code, "why");
+        let defect = failure(Level::Round, "runner_internal_error");
+        let instance = failure(Level::Instance, "secret_missing");
+        let protocol = failure(Level::Protocol, "protocol_error");
+        let source = failure(Level::Round, "source_failed");
+        let busy = failure(Level::Round, "instance_busy");
+        let item = Failure::item(FailureSource::Plugin, "internal", "why", Subject::Unknown);
+        for (failures, code) in [
+            (vec![&item, &busy, &source, &instance, &defect], 70),
+            (vec![&instance, &source, &item], 3),
+            (vec![&busy, &source], 2),
+            (vec![&protocol], 2),
+            (vec![&source], 2),
+            (vec![&item, &busy], 4),
+            (vec![], 2),
+        ] {
+            let mut report = Report::begun(None, None, None, Timestamp::UNIX_EPOCH);
+            report.failures = failures.into_iter().cloned().collect();
+            assert_eq!(Exit::of_run(&report).code(), code, "{report:?}");
+            report.outcome = Outcome::Partial;
+            assert_eq!(Exit::of_run(&report).code(), 1);
+        }
     }
 }

@@ -13,8 +13,10 @@ mod ls;
 mod mv;
 mod push;
 mod rm;
+mod run;
 mod serve;
 mod show;
+mod signal;
 mod switch;
 
 use std::process::ExitCode;
@@ -59,6 +61,7 @@ enum Command {
     Mv(mv::MvArgs),
     Rm(rm::RmArgs),
     Commit(commit::CommitArgs),
+    Run(run::RunArgs),
     Serve(Box<serve::ServeArgs>),
     HashObject(hash_object::HashObjectArgs),
     Connector(connector::Connector),
@@ -105,6 +108,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Mv(mv) => block_on(mv.run(&common)),
         Command::Rm(rm) => block_on(rm.run(&common)),
         Command::Commit(commit) => block_on(commit.run(&common)),
+        Command::Run(run) => block_on(async { Ok(run.run(&common).await) }),
         Command::Serve(serve) => block_on(serve.run(&common)),
     }
 }

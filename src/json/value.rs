@@ -200,6 +200,27 @@ impl<'t> Value<'t> {
         &self.text.source[node.start as usize..node.end as usize]
     }
 
+    /// Returns the value as it is written, without the white space between its parts.
+    pub fn compact(self) -> String {
+        let raw = self.raw();
+        let mut compact = String::with_capacity(raw.len());
+        let (mut from, mut in_string, mut escaped) = (0, false, false);
+        for (at, byte) in raw.bytes().enumerate() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = !in_string,
+                b' ' | b'\t' | b'\n' | b'\r' if !in_string => {
+                    compact.push_str(&raw[from..at]);
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        compact.push_str(&raw[from..]);
+        compact
+    }
+
     /// Returns where this value begins in its text, in bytes.
     pub fn offset(self) -> usize {
         self.node().start as usize

@@ -10,5 +10,6 @@ pub mod push;
 pub mod remote;
 pub mod remove;
 pub mod rename;
+pub mod run;
 pub mod serve;
 pub mod show;

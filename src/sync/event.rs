@@ -3,6 +3,7 @@
 use crate::model::FileUri;
 
 use super::failure::Failure;
+use super::report::Report;
 use super::unachieved::Cause;
 use super::wave::Operation;
 
@@ -15,6 +16,28 @@ pub trait Observer: Send + Sync {
 /// One event.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// A call of the standalone runner knows its instance.
+    Instance {
+        /// Id of the instance.
+        id: &'a str,
+    },
+    /// The call holds the lock of its instance.
+    Locked {
+        /// What tells this round from others in a log.
+        round: &'a str,
+    },
+    /// The call has come to its end; nothing of it changes any more (connector contract §27).
+    Finished(&'a Report),
+    /// The runner has a defect.
+    Crashed {
+        /// What is known of it.
+        traceback: &'a str,
+    },
+    /// What was kept of an instance is gone (connector contract §29).
+    Deleted {
+        /// Whether there was anything.
+        found: bool,
+    },
     /// A source is about to be pushed.
     Begun {
         /// The source, as a person named it.

@@ -61,6 +61,15 @@ impl Counts {
             ("failed", self.failed),
         ]
     }
+
+    /// Writes the counts as an object.
+    pub fn write(&self, json: &mut Writer) {
+        json.begin_object();
+        for (name, count) in self.named() {
+            json.name(name).integer(count);
+        }
+        json.end_object();
+    }
 }
 
 /// The report of one round.
@@ -145,7 +154,8 @@ impl Report {
             "cursor_held_since",
             self.cursor_held_since.as_deref(),
         );
-        self.write_counts(&mut json);
+        json.name("counts");
+        self.counts.write(&mut json);
         self.write_failures(&mut json);
         json.end_object();
         json.into_string()
@@ -165,14 +175,6 @@ impl Report {
             .string(&plugin.protocol_version);
     }
 
-    fn write_counts(&self, json: &mut Writer) {
-        json.name("counts").begin_object();
-        for (name, count) in self.counts.named() {
-            json.name(name).integer(count);
-        }
-        json.end_object();
-    }
-
     fn write_failures(&self, json: &mut Writer) {
         json.name("failures").begin_array();
         for failure in self.failures.iter().take(FAILURES_MAX) {
@@ -187,7 +189,7 @@ impl Report {
 }
 
 /// Writes one failure object (§25.4).
-fn write_failure(json: &mut Writer, failure: &Failure) {
+pub fn write_failure(json: &mut Writer, failure: &Failure) {
     json.begin_object();
     json.name("level").string(failure.level.as_str());
     json.name("source").string(failure.source.as_str());

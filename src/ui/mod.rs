@@ -5,6 +5,7 @@
 
 mod diagnostic;
 pub mod document;
+mod log;
 mod progress;
 mod summary;
 mod text;
@@ -14,6 +15,7 @@ use std::io::{self, IsTerminal, Write};
 use miette::Diagnostic;
 
 pub use crate::sync::printable::printable;
+pub use log::Log;
 pub use progress::Listing;
 pub use summary::Summary;
 

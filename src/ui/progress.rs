@@ -91,7 +91,12 @@ impl Observer for Listing {
                 "warning: it could not be noted that this round did not end well: {}",
                 printable(&failure.message)
             )),
-            Event::PluginStarted { .. }
+            Event::Instance { .. }
+            | Event::Locked { .. }
+            | Event::Finished(_)
+            | Event::Crashed { .. }
+            | Event::Deleted { .. }
+            | Event::PluginStarted { .. }
             | Event::PluginExited { .. }
             | Event::RoundStarted { .. }
             | Event::Refreshed { .. } => {}

@@ -1,0 +1,184 @@
+//! Everything that can be judged before state, remote and plugin are touched: steps 2 and 4 to 10 of
+//! connector contract §24.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dpe_connector::manifest::Manifest;
+
+use crate::config::{Definition, DefinitionError, Known, Mask, Secret, Tuning};
+use crate::host::{plugin_environment, read_manifest};
+use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::guard::DeleteLimit;
+
+use super::call::with_causes;
+use super::{command, source};
+
+/// What a round needs besides state and remote.
+pub(super) struct Prepared {
+    pub(super) manifest: Manifest,
+    pub(super) tuning: Tuning,
+    pub(super) delete_limit: DeleteLimit,
+    /// The `Authorization` value as it is now.
+    pub(super) credential: Option<Secret>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) program: PathBuf,
+    /// Hides the credential and all secrets of the plugin.
+    pub(super) mask: Mask,
+}
+
+/// A definition, and what is known of the instance even if it is none.
+pub(super) struct ReadDefinition {
+    pub(super) known: Known,
+    pub(super) definition: Result<Definition, Failure>,
+}
+
+pub(super) fn read_definition(path: &Path) -> ReadDefinition {
+    let bytes = match read_text(path) {
+        Ok(bytes) => bytes,
+        Err(failure) => {
+            return ReadDefinition {
+                known: Known::default(),
+                definition: Err(failure),
+            };
+        }
+    };
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let definition = Definition::parse(&bytes, directory).and_then(|definition| {
+        source::check_distinct(&definition)?;
+        Ok(definition)
+    });
+    ReadDefinition {
+        known: Known::of(&bytes),
+        definition: definition.map_err(|error| definition_invalid(&error)),
+    }
+}
+
+/// Reads the text of a definition.
+pub(super) fn read_text(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| {
+        let path = path.display();
+        let why = format!("the definition {path} cannot be read: {error}");
+        instance("definition_invalid", why)
+    })
+}
+
+pub(super) fn definition_invalid(error: &DefinitionError) -> Failure {
+    instance("definition_invalid", with_causes(error))
+}
+
+/// Takes the steps from the manifest to the command, in their order.
+pub(super) fn prepare(definition: &Definition) -> Result<Prepared, Failure> {
+    let manifest = manifest(&definition.manifest)?;
+    check_names(definition, &manifest).map_err(|error| definition_invalid(&error))?;
+    check_config(definition, &manifest)?;
+    let tuning = definition
+        .tuning()
+        .map_err(|error| definition_invalid(&error))?;
+    let delete_limit = delete_limit(&tuning)?;
+    let credential = match &definition.credential {
+        Some(source) => {
+            let credential = source::resolve(source);
+            Some(credential.ok_or_else(|| secret_missing("the credential of the remote"))?)
+        }
+        None => None,
+    };
+    let secrets = secrets(definition, &manifest)?;
+    let given = secrets
+        .iter()
+        .map(|(name, secret)| (name.as_str(), secret.expose()))
+        .chain(
+            definition
+                .environment
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_str())),
+        )
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    let environment = plugin_environment(given);
+    let program = command::program(definition, &environment)
+        .map_err(|why| instance("definition_invalid", why))?;
+    let hidden = secrets.into_iter().map(|(_, secret)| secret);
+    Ok(Prepared {
+        mask: Mask::of_instance(hidden, credential.as_ref()),
+        manifest,
+        tuning,
+        delete_limit,
+        credential,
+        environment,
+        program,
+    })
+}
+
+fn manifest(path: &Path) -> Result<Manifest, Failure> {
+    let bytes = fs::read(path).map_err(|error| {
+        let path = path.display();
+        let why = format!("the manifest {path} cannot be read: {error}");
+        instance("manifest_invalid", why)
+    })?;
+    read_manifest(&bytes).map_err(|error| instance("manifest_invalid", with_causes(&error)))
+}
+
+/// Compares the names in the definition with the secrets of the manifest (§6).
+fn check_names(definition: &Definition, manifest: &Manifest) -> Result<(), DefinitionError> {
+    let declares = |name: &str| manifest.secrets.iter().any(|secret| secret.name == name);
+    for (name, _) in &definition.secrets {
+        if !declares(name) {
+            let why = "is no secret that the manifest declares";
+            return Err(DefinitionError::member(format!("/secrets/{name}"), why));
+        }
+    }
+    for (name, _) in &definition.environment {
+        if declares(name) {
+            let why = "is a secret that the manifest declares";
+            return Err(DefinitionError::member(format!("/plugin/env/{name}"), why));
+        }
+    }
+    Ok(())
+}
+
+/// Judges the configuration by the schema of the manifest (§4.3).
+fn check_config(_definition: &Definition, _manifest: &Manifest) -> Result<(), Failure> {
+    Ok(())
+}
+
+/// Returns when deletes are too many: never, unless somebody asks for it.
+fn delete_limit(tuning: &Tuning) -> Result<DeleteLimit, Failure> {
+    match &tuning.max_delete {
+        None => Ok(DeleteLimit::Unlimited),
+        Some(text) => text.parse().map_err(|error| {
+            let why = format!("is not what it should be: {error}");
+            definition_invalid(&DefinitionError::member("/runner/max_delete", why))
+        }),
+    }
+}
+
+/// Looks up the secrets that the manifest declares. An optional one that cannot be had is left out
+/// (§7.1).
+fn secrets(definition: &Definition, manifest: &Manifest) -> Result<Vec<(String, Secret)>, Failure> {
+    let mut secrets = Vec::new();
+    for declared in &manifest.secrets {
+        let referenced = definition.secrets.iter();
+        let source = referenced
+            .filter(|(name, _)| *name == declared.name)
+            .map(|(_, source)| source)
+            .next();
+        match source.and_then(source::resolve) {
+            Some(secret) => secrets.push((declared.name.clone(), secret)),
+            None if declared.required => {
+                return Err(secret_missing(&format!("the secret {}", declared.name)));
+            }
+            None => {}
+        }
+    }
+    Ok(secrets)
+}
+
+fn secret_missing(what: &str) -> Failure {
+    instance("secret_missing", format!("{what} cannot be had"))
+}
+
+fn instance(code: &'static str, message: String) -> Failure {
+    Failure::new(Level::Instance, FailureSource::Runner, code, message)
+}

@@ -1,0 +1,80 @@
+//! Looks up credentials where a definition says they are (connector contract §7.1).
+
+use std::env;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{self, Path, PathBuf};
+
+use crate::config::{CredentialSource, Definition, DefinitionError, Secret};
+
+/// Most bytes of a file with a credential: more than any variable may hold.
+const CREDENTIAL_MAX: u64 = 1 << 20;
+
+/// Links that are followed, one behind the other; more are a loop.
+const LINKS_MAX: u32 = 40;
+
+/// Returns the credential as it is now, if there is one.
+pub(super) fn resolve(source: &CredentialSource) -> Option<Secret> {
+    match source {
+        CredentialSource::Env(name) => {
+            let value = env::var_os(name)?.into_string().ok()?;
+            Secret::of_variable(value).ok()
+        }
+        CredentialSource::File(path) => {
+            let mut bytes = Vec::new();
+            let file = File::open(path).ok()?;
+            let read = file.take(CREDENTIAL_MAX + 1).read_to_end(&mut bytes).ok()?;
+            (read as u64 <= CREDENTIAL_MAX)
+                .then(|| Secret::of_file(bytes).ok())
+                .flatten()
+        }
+    }
+}
+
+/// Makes sure that no secret of the plugin is the credential of the remote: the plugin would get it.
+///
+/// # Errors
+///
+/// [`DefinitionError`]; also for a path that leads nowhere but round in circles.
+pub(super) fn check_distinct(definition: &Definition) -> Result<(), DefinitionError> {
+    let credential = match &definition.credential {
+        None => return Ok(()),
+        Some(source) => place("/remote/credential", source)?,
+    };
+    for (name, source) in &definition.secrets {
+        let pointer = format!("/secrets/{name}");
+        if place(&pointer, source)? == credential {
+            let why = "is in the same place as the credential of the remote";
+            return Err(DefinitionError::member(pointer, why));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the source with links followed: two of one place are equal.
+fn place(pointer: &str, source: &CredentialSource) -> Result<CredentialSource, DefinitionError> {
+    Ok(match source {
+        CredentialSource::Env(name) => CredentialSource::Env(name.clone()),
+        CredentialSource::File(path) => {
+            let path = path::absolute(path).unwrap_or_else(|_| path.clone());
+            let followed = followed(&path, LINKS_MAX);
+            let why = "is a path whose links lead round in circles";
+            CredentialSource::File(followed.ok_or_else(|| DefinitionError::member(pointer, why))?)
+        }
+    })
+}
+
+/// Follows all links of a path, also where there is nothing at its end.
+fn followed(path: &Path, links: u32) -> Option<PathBuf> {
+    if let Ok(path) = path.canonicalize() {
+        return Some(path);
+    }
+    let parent = path.parent().unwrap_or(Path::new("/"));
+    if let Ok(target) = fs::read_link(path) {
+        return followed(&parent.join(target), links.checked_sub(1)?);
+    }
+    match path.file_name() {
+        Some(name) => Some(followed(parent, links)?.join(name)),
+        None => Some(path.to_owned()),
+    }
+}
