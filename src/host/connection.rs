@@ -103,21 +103,32 @@ impl Connection {
         params: P,
         deadline: Duration,
     ) -> Result<Answer, Broken> {
-        self.last_id += 1;
-        let id = self.last_id;
-        self.queue(&Outgoing::request(id, method, params));
-        if let Ok(outcome) = timeout(deadline, self.response(id)).await {
-            return outcome.map(Answer::InTime);
+        if let Some(outcome) = self.ask(method, params, deadline).await? {
+            return Ok(Answer::InTime(outcome));
         }
         if !self.unsent.is_empty() {
             return Err(Broken::Unresponsive);
         }
+        let id = self.last_id;
         self.queue(&Outgoing::notification("cancel", CancelParams { id }));
         match timeout(self.grace, self.response(id)).await {
             Ok(Ok(_)) => Ok(Answer::AfterCancel),
             Ok(Err(broken)) => Err(broken),
             Err(_) => Err(Broken::Unresponsive),
         }
+    }
+
+    /// Sends a request and waits for its response, at most `deadline`; nothing is cancelled after that.
+    pub(super) async fn ask<P: Serialize>(
+        &mut self,
+        method: &str,
+        params: P,
+        deadline: Duration,
+    ) -> Result<Option<Outcome>, Broken> {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.queue(&Outgoing::request(id, method, params));
+        timeout(deadline, self.response(id)).await.ok().transpose()
     }
 
     /// Returns how the process ended, if it has.

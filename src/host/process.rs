@@ -209,7 +209,7 @@ impl Source for ConnectorProcess {
             return Err(exited(status));
         }
         let grace = self.deadlines.grace;
-        let answer = connection.exchange("shutdown", Empty {}, grace).await;
+        let answer = connection.ask("shutdown", Empty {}, grace).await;
         connection.end().await;
         match answer {
             Err(Broken::Exited(status)) if !status.success() => Err(exited(status)),

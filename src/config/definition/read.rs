@@ -85,7 +85,7 @@ pub(super) fn id(root: Value<'_>) -> Read<String> {
 pub(super) fn known(root: Value<'_>) -> Known {
     let member = |name| root.member(name).map(Place::root);
     let version = member("definition_version");
-    if !version.is_some_and(|version| check_version(&version).is_ok()) {
+    if version.is_none_or(|version| check_version(&version).is_err()) {
         return Known::default();
     }
     let remote_url = root

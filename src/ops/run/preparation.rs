@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use dpe_connector::manifest::Manifest;
 
 use crate::config::{Definition, DefinitionError, Known, Mask, Secret, Tuning};
-use crate::host::{plugin_environment, read_manifest};
+use crate::host::{config_violation, plugin_environment, read_manifest};
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::guard::DeleteLimit;
 
@@ -139,8 +139,11 @@ fn check_names(definition: &Definition, manifest: &Manifest) -> Result<(), Defin
 }
 
 /// Judges the configuration by the schema of the manifest (§4.3).
-fn check_config(_definition: &Definition, _manifest: &Manifest) -> Result<(), Failure> {
-    Ok(())
+fn check_config(definition: &Definition, manifest: &Manifest) -> Result<(), Failure> {
+    match config_violation(manifest, definition.config.root()) {
+        None => Ok(()),
+        Some(violation) => Err(instance("config_schema_violation", violation.to_string())),
+    }
 }
 
 /// Returns when deletes are too many: never, unless somebody asks for it.
