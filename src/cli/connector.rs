@@ -26,17 +26,18 @@ enum Command {
 enum Name {
     /// A folder of files.
     Fs,
+    /// Git repositories.
+    Git,
 }
 
 impl Connector {
     /// Runs the command. The exit code is the connector's own.
     pub(super) fn run(self) -> ExitCode {
-        match self.command {
-            Command::Serve { name: Name::Fs } => ExitCode::from(dpe_connector_fs::main(
-                io::stdin(),
-                io::stdout(),
-                io::stderr(),
-            )),
-        }
+        let Command::Serve { name } = self.command;
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        ExitCode::from(match name {
+            Name::Fs => dpe_connector_fs::main(stdin, stdout, stderr),
+            Name::Git => dpe_connector_git::main(stdin, stdout, stderr),
+        })
     }
 }

@@ -22,7 +22,7 @@ mod scan;
 mod schema;
 mod stderr;
 
-pub use bundled::{Bundled, bundled};
+pub use bundled::{Bundled, bundled, bundled_connectors};
 pub use environment::plugin_environment;
 pub use error::HostError;
 pub use event::{OnProcess, ProcessEvent};

@@ -1,0 +1,224 @@
+//! Turns one blob into what is said about it. Runs on worker threads.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dpe_connector::content::BlobSource;
+use dpe_connector::{ItemErrorCode, encode_segments, path};
+use dpe_connector_files::{self as files, HEAD_BYTES, Limits, NoDocument, file_name};
+use gix::ObjectId;
+use serde_json::value::RawValue;
+
+use crate::handles::Handles;
+use crate::repository::Repository;
+
+/// Longest blob whose bytes travel inside its item.
+const INLINE_BYTES: u64 = 64 << 10;
+
+/// A pointer file of git-lfs is shorter than this (its specification).
+const POINTER_BYTES: u64 = 1024;
+
+/// The beginning of something that is no text, so that only a name can speak for a format.
+const NO_TEXT: &[u8] = b"\0";
+
+/// A blob at a path, to be made a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    /// Relative to the folder that is enumerated.
+    pub(crate) path: Box<[u8]>,
+    /// The blob.
+    pub(crate) id: ObjectId,
+    /// Its length in bytes.
+    pub(crate) size: u64,
+    /// The blob it was before, at the path it was at before.
+    pub(crate) before: Option<(Box<[u8]>, ObjectId)>,
+}
+
+/// What became of a blob.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// The texts of its items.
+    Document(Vec<Box<RawValue>>),
+    /// Of a format nobody here understands.
+    Unsupported,
+    /// It only says where git-lfs keeps the content.
+    Pointer,
+    /// No document can be made of it.
+    Failed {
+        /// The kind of failure.
+        code: ItemErrorCode,
+        /// For people.
+        message: String,
+        /// Whether waiting may help.
+        retryable: bool,
+    },
+}
+
+/// Everything about a round that a worker needs.
+pub(crate) struct Examiner {
+    /// The objects.
+    pub(crate) repository: Arc<Repository>,
+    /// Where the documents live.
+    pub(crate) prefix: String,
+    /// How large blobs may be.
+    pub(crate) limits: Limits,
+    /// Where blobs are noted whose bytes may be asked for.
+    pub(crate) handles: Arc<Handles>,
+    /// Longest text of an item, in bytes.
+    pub(crate) item_limit: usize,
+    /// Whether something could not be read that has to be there.
+    pub(crate) is_damaged: AtomicBool,
+}
+
+impl Examiner {
+    /// Reads a blob and makes its document.
+    pub(crate) fn examine(&self, task: &Task) -> Outcome {
+        let name = file_name(&task.path);
+        match files::wanted(name, NO_TEXT, self.limits) {
+            Some(wanted) if task.size > wanted.limit => return self.too_large(task, wanted.limit),
+            // Not read to find out whether it begins like a text.
+            None if task.size > self.limits.file => return Outcome::Unsupported,
+            _ => {}
+        }
+        let bytes = match self.repository.blob(task.id) {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                self.is_damaged.store(true, Ordering::Relaxed);
+                return Outcome::Failed {
+                    code: ItemErrorCode::SourceUnavailable,
+                    message: format!("blob {}: {why}", task.id),
+                    retryable: true,
+                };
+            }
+        };
+        if is_pointer(&bytes) {
+            return Outcome::Pointer;
+        }
+        if files::format_of(name, head(&bytes)).is_none() {
+            return Outcome::Unsupported;
+        }
+        self.document(task, &bytes)
+    }
+
+    /// Returns the format of the document that a blob gives; nothing if it gives none. How large
+    /// blobs may be does not matter here.
+    pub(crate) fn format(&self, path: &[u8], id: ObjectId) -> Option<Arc<str>> {
+        let name = file_name(path);
+        let by_name = files::format_of(name, NO_TEXT);
+        let size = self.repository.blob_size(id).ok()?;
+        if size == 0 {
+            return files::format_of(name, b"");
+        }
+        if size >= POINTER_BYTES && by_name.is_some() {
+            return by_name;
+        }
+        if size > self.limits.file {
+            return None;
+        }
+        let bytes = self.repository.blob(id).ok()?;
+        if is_pointer(&bytes) {
+            return None;
+        }
+        by_name.or_else(|| {
+            // Only its beginning speaks for it; the rest may speak against it.
+            let whole = || BlobSource::Inline {
+                inline: String::new(),
+            };
+            let made = catch_unwind(|| files::document(String::new(), name, &bytes, whole));
+            match made {
+                Ok(Err(NoDocument::Unsupported)) => None,
+                _ => files::format_of(name, head(&bytes)),
+            }
+        })
+    }
+
+    fn document(&self, task: &Task, bytes: &[u8]) -> Outcome {
+        let uri = path::file_uri(&self.prefix, &task.path);
+        let name = file_name(&task.path);
+        // One blob that trips over a defect must not end the round of all others.
+        let whole = || self.whole(task, bytes);
+        let made = catch_unwind(AssertUnwindSafe(|| {
+            files::document(uri, name, bytes, whole)
+        }));
+        match made {
+            Ok(Ok(item)) => Outcome::Document(encode_segments(&item, self.item_limit)),
+            Ok(Err(NoDocument::Unsupported)) => Outcome::Unsupported,
+            Ok(Err(NoDocument::Invalid(message))) => Outcome::Failed {
+                code: ItemErrorCode::ContentInvalid,
+                message,
+                retryable: false,
+            },
+            Err(_) => Outcome::Failed {
+                code: ItemErrorCode::Internal,
+                message: "the extraction failed; see the connector's messages".into(),
+                retryable: false,
+            },
+        }
+    }
+
+    /// Returns where the bytes of a blob are: in the item itself, if they are few.
+    fn whole(&self, task: &Task, bytes: &[u8]) -> BlobSource {
+        if task.size <= INLINE_BYTES {
+            let inline = STANDARD.encode(bytes);
+            return BlobSource::Inline { inline };
+        }
+        BlobSource::Handle {
+            handle: self.handles.give(&self.repository, task.id),
+            size: Some(task.size),
+        }
+    }
+
+    fn too_large(&self, task: &Task, limit: u64) -> Outcome {
+        let whose = if limit == self.limits.blob {
+            "the remote takes in one blob"
+        } else {
+            "max_file_bytes"
+        };
+        Outcome::Failed {
+            code: ItemErrorCode::ContentInvalid,
+            message: format!(
+                "the file has {} bytes, more than {whose} ({limit}); leave it out with `exclude` \
+                 or .dpeignore",
+                task.size
+            ),
+            retryable: false,
+        }
+    }
+}
+
+fn head(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(HEAD_BYTES)]
+}
+
+/// Returns whether these bytes only say where git-lfs keeps the content of a file: the key
+/// `version` comes first, the others follow in alphabetical order.
+fn is_pointer(bytes: &[u8]) -> bool {
+    let begins = |start: &[u8]| bytes.starts_with(start);
+    let holds = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    (bytes.len() as u64) < POINTER_BYTES
+        && (begins(b"version https://git-lfs.github.com/spec/")
+            || begins(b"version https://hawser.github.com/spec/"))
+        && holds(b"\noid ")
+        && holds(b"\nsize ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_pointer;
+
+    #[test]
+    fn a_pointer_is_known_by_its_keys() {
+        // The example of the specification of git-lfs.
+        let pointer = b"version https://git-lfs.github.com/spec/v1\n\
+            oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\n\
+            size 12345\n";
+        assert!(is_pointer(pointer));
+        assert!(!is_pointer(
+            b"version https://git-lfs.github.com/spec/v1 is what we use\n"
+        ));
+        assert!(!is_pointer(&pointer[8..]));
+    }
+}

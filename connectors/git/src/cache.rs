@@ -1,0 +1,289 @@
+//! Repositories behind URLs: fetched into a bare repository of our own, so that the next round asks for
+//! what is new.
+//!
+//! The cache holds nothing that cannot be fetched again, and may be deleted at any time. Only the one
+//! reference that is enumerated is fetched, with its whole history, so that the commit of a cursor
+//! stays comparable.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use dpe_connector::{CancelFlag, RpcError};
+use gix::ObjectId;
+use sha2::{Digest, Sha256};
+
+use crate::command::{Failed, Runner};
+use crate::connector::Setup;
+use crate::place::{Place, Url, source_failed};
+use crate::repository::Repository;
+
+/// How often it is looked whether somebody else has ended fetching.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A repository as it was fetched.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetched {
+    /// The bare repository.
+    pub(crate) folder: PathBuf,
+    /// The reference in it that stands for the one that was asked for; nothing if the other side has
+    /// no commits.
+    pub(crate) reference: Option<String>,
+    /// Whether there was something before.
+    pub(crate) was_there: bool,
+}
+
+impl Fetched {
+    /// Throws away what was fetched. Whoever is reading it meanwhile will find that it is gone, and
+    /// fetch again.
+    pub(crate) fn discard(&self) {
+        // What cannot be removed will fail again, and is reported then.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Fetches what is configured.
+///
+/// # Errors
+///
+/// `source_failed`, retryable unless there is no such reference; `cancelled`.
+pub(crate) fn fetch(
+    setup: &Setup,
+    url: &Url,
+    stderr: &mut dyn Write,
+    cancel: &CancelFlag,
+) -> Result<Fetched, RpcError> {
+    let base = base(setup).map_err(|why| source_failed(&setup.place, &why))?;
+    let folder = base.join(short_hash(url.text.as_bytes()));
+    let _lock = lock(&folder, &setup.place, cancel)?;
+    let runner = Runner {
+        url,
+        stderr,
+        cancel,
+    };
+    let mut fetch = Fetch {
+        place: &setup.place,
+        reference: &setup.config.reference,
+        base: &base,
+        folder: &folder,
+        runner,
+    };
+    fetch.run()
+}
+
+/// Returns the folder of the cache, which nobody else may look into.
+fn base(setup: &Setup) -> Result<PathBuf, String> {
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let base = setup
+        .config
+        .cache
+        .clone()
+        .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("dpe/git")))
+        .or_else(|| absolute("HOME").map(|home| home.join(".cache/dpe/git")));
+    let user = rustix::process::geteuid().as_raw();
+    let base = base.unwrap_or_else(|| std::env::temp_dir().join(format!("dpe-git-{user}")));
+    let described = |why: io::Error| format!("the cache {}: {why}", base.display());
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&base)
+        .map_err(described)?;
+    let owner = fs::metadata(&base).map_err(described)?.uid();
+    if owner != user && user != 0 {
+        return Err(format!("the cache {} is somebody else's", base.display()));
+    }
+    Ok(base)
+}
+
+/// Waits until nobody else fetches the same.
+fn lock(folder: &Path, place: &Place, cancel: &CancelFlag) -> Result<File, RpcError> {
+    let path = folder.with_extension("lock");
+    let failed = |why: io::Error| {
+        source_failed(place, &format!("the cache {}: {why}", path.display())).retryable()
+    };
+    let file = File::create(&path).map_err(failed)?;
+    loop {
+        cancel.check()?;
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => thread::sleep(POLL),
+            Err(TryLockError::Error(why)) => return Err(failed(why)),
+        }
+    }
+}
+
+fn short_hash(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest[..16]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// What the other side has.
+struct Found {
+    /// Full name of the reference, or the commit itself.
+    name: String,
+    id: String,
+}
+
+struct Fetch<'a> {
+    place: &'a Place,
+    reference: &'a str,
+    base: &'a Path,
+    folder: &'a Path,
+    runner: Runner<'a>,
+}
+
+impl Fetch<'_> {
+    fn run(&mut self) -> Result<Fetched, RpcError> {
+        let was_there = self.folder.exists();
+        let fetched = |reference| Fetched {
+            folder: self.folder.to_owned(),
+            reference,
+            was_there,
+        };
+        let own = format!("refs/dpe/{}", short_hash(self.reference.as_bytes()));
+        let (with, without) = (fetched(Some(own.clone())), fetched(None));
+        let Some(found) = self.ask()? else {
+            self.prepare("sha1")?;
+            return Ok(without);
+        };
+        if was_there && self.has(&own, &found.id) {
+            return Ok(with);
+        }
+        let format = if found.id.len() == 64 {
+            "sha256"
+        } else {
+            "sha1"
+        };
+        self.prepare(format)?;
+        let outcome = self.bring(&found, &own);
+        match outcome {
+            // The other side has just answered, so what is here may be the cause.
+            Err(Failed::Refused(_)) if was_there => {
+                with.discard();
+                self.prepare(format)?;
+                self.bring(&found, &own).map_err(|why| self.failed(why))?;
+            }
+            outcome => outcome.map_err(|why| self.failed(why))?,
+        }
+        Ok(with)
+    }
+
+    /// Asks the other side what it has of that name; nothing if it is a HEAD without commits.
+    fn ask(&mut self) -> Result<Option<Found>, RpcError> {
+        let args = [
+            "ls-remote",
+            "--quiet",
+            "--",
+            &self.runner.url.text,
+            self.reference,
+        ];
+        let args = args.map(OsString::from);
+        let output = self
+            .runner
+            .run(self.base, &args)
+            .map_err(|why| self.failed(why))?;
+        let output = String::from_utf8_lossy(&output);
+        let listed: Vec<(&str, &str)> = output
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .collect();
+        // The order of gitrevisions(7).
+        let names = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+        for name in names.map(|start| format!("{start}{}", self.reference)) {
+            if let Some((id, _)) = listed.iter().find(|(_, listed)| **listed == *name) {
+                let id = (*id).to_owned();
+                return Ok(Some(Found { name, id }));
+            }
+        }
+        if self.reference == "HEAD" {
+            return Ok(None);
+        }
+        if ObjectId::from_hex(self.reference.as_bytes()).is_ok() {
+            let (name, id) = (self.reference.to_owned(), self.reference.to_owned());
+            return Ok(Some(Found { name, id }));
+        }
+        Err(source_failed(
+            self.place,
+            &format!("there is no {}", self.reference),
+        ))
+    }
+
+    /// Returns whether the reference is here already as the other side has it.
+    fn has(&self, own: &str, id: &str) -> bool {
+        let (Ok(repository), Ok(id)) = (
+            Repository::open(self.folder),
+            ObjectId::from_hex(id.as_bytes()),
+        ) else {
+            return false;
+        };
+        repository.with(|repository| {
+            let reference = repository.try_find_reference(own).ok().flatten();
+            let here = reference.and_then(|reference| reference.try_id());
+            here.is_some_and(|here| here == id && repository.has_object(here))
+        })
+    }
+
+    /// Makes a repository to fetch into, if there is none that can be opened.
+    fn prepare(&mut self, format: &str) -> Result<(), RpcError> {
+        if let Ok(repository) = Repository::open(self.folder)
+            && repository.with(|repository| repository.object_hash().to_string() == format)
+        {
+            return Ok(());
+        }
+        if self.folder.exists() {
+            fs::remove_dir_all(self.folder).map_err(|why| {
+                let why = format!("the cache {}: {why}", self.folder.display());
+                source_failed(self.place, &why)
+            })?;
+        }
+        let mut args: Vec<OsString> = ["init", "--quiet", "--bare", "--template="]
+            .map(OsString::from)
+            .into();
+        args.push(format!("--object-format={format}").into());
+        args.push("--".into());
+        args.push(self.folder.into());
+        let made = self.runner.run(self.base, &args);
+        made.map(drop).map_err(|why| self.failed(why))
+    }
+
+    fn bring(&mut self, found: &Found, own: &str) -> Result<(), Failed> {
+        let mut place = OsString::from("--git-dir=");
+        place.push(self.folder);
+        let refspec = format!("+{}:{own}", found.name);
+        let mut args = vec![place];
+        let options = [
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--no-write-fetch-head",
+            "--",
+        ];
+        args.extend(options.map(OsString::from));
+        args.push(OsStr::new(&self.runner.url.text).into());
+        args.push(refspec.into());
+        self.runner.run(self.base, &args).map(drop)
+    }
+
+    fn failed(&self, why: Failed) -> RpcError {
+        match why {
+            Failed::Cancelled(error) => error,
+            Failed::NotStarted(why) => {
+                let why = format!("git cannot be started: {why}; install it, or correct PATH");
+                source_failed(self.place, &why)
+            }
+            Failed::Refused(why) => source_failed(self.place, &why).retryable(),
+        }
+    }
+}

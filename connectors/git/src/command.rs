@@ -1,0 +1,230 @@
+//! The user's own `git`, for what needs a network: it knows their credential helpers, keys, proxies
+//! and certificates.
+//!
+//! It never asks anybody anything, runs no hook, and ends when nobody waits for it any more. A
+//! password reaches it through its environment, never as an argument.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use dpe_connector::{CancelFlag, RpcError};
+use dpe_connector_files::shown;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::place::Url;
+
+/// How often it is looked whether git has ended or the request was given up.
+const POLL: Duration = Duration::from_millis(10);
+
+/// How long git may take to clean up when it is to end.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Name of the secret that the manifest declares.
+const TOKEN: &str = "GIT_TOKEN";
+
+/// Who presents a token if the URL does not say it. Hosts that take tokens do not mind.
+const TOKEN_USER: &str = "x-access-token";
+
+/// Variables by which a caller of this program that is git itself would lead git astray.
+const REMOVED: [&str; 9] = [
+    TOKEN,
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+/// Hands the credential over. The shell is git's own way of running helpers.
+const HELPER: &str = r#"!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$DPE_GIT_USER" "$DPE_GIT_PASSWORD"; }; f"#;
+
+/// Why git gave nothing.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// The request was given up.
+    Cancelled(RpcError),
+    /// There is no git, or it cannot be started.
+    NotStarted(io::Error),
+    /// What git said last.
+    Refused(String),
+}
+
+/// Runs git for one URL.
+pub(crate) struct Runner<'a> {
+    /// Where to, with its credentials.
+    pub(crate) url: &'a Url,
+    /// Where what git says to people goes.
+    pub(crate) stderr: &'a mut dyn Write,
+    /// Whether anybody still waits.
+    pub(crate) cancel: &'a CancelFlag,
+}
+
+impl Runner<'_> {
+    /// Runs git in `folder`, which is no repository, and returns what it wrote to stdout.
+    pub(crate) fn run<A: AsRef<OsStr>>(
+        &mut self,
+        folder: &Path,
+        args: &[A],
+    ) -> Result<Vec<u8>, Failed> {
+        let mut command = self.command(folder);
+        let mut child = command.args(args).spawn().map_err(Failed::NotStarted)?;
+        let (out, lines) = listen(&mut child);
+        let mut last = String::new();
+        let status = loop {
+            self.forward(&lines, &mut last);
+            if let Err(cancelled) = self.cancel.check() {
+                end(&mut child);
+                return Err(Failed::Cancelled(cancelled));
+            }
+            match child.try_wait().map_err(Failed::NotStarted)? {
+                Some(status) => break status,
+                None => thread::sleep(POLL),
+            }
+        };
+        // Both end with git, unless something it started holds on to them.
+        let output = out.recv_timeout(GRACE).unwrap_or_default();
+        while let Ok(line) = lines.recv_timeout(POLL) {
+            self.say(line, &mut last);
+        }
+        if status.success() {
+            Ok(output)
+        } else if last.is_empty() {
+            Err(Failed::Refused(format!("git ended with {status}")))
+        } else {
+            Err(Failed::Refused(last))
+        }
+    }
+
+    fn forward(&mut self, lines: &Receiver<String>, last: &mut String) {
+        while let Ok(line) = lines.try_recv() {
+            self.say(line, last);
+        }
+    }
+
+    fn say(&mut self, line: String, last: &mut String) {
+        let line = match &self.url.password {
+            Some(password) if !password.is_empty() => line.replace(password, "***"),
+            _ => line,
+        };
+        // Nobody reads it if it cannot be written.
+        let _ = writeln!(self.stderr, "git: {line}");
+        // The first complaint is the cause, what follows is advice.
+        if last.is_empty() || (!is_complaint(last) && is_complaint(&line)) {
+            *last = line;
+        }
+    }
+
+    fn command(&self, folder: &Path) -> Command {
+        let mut command = Command::new("git");
+        for (key, value) in self.settings() {
+            let mut setting = OsString::from(key);
+            setting.push("=");
+            setting.push(value);
+            command.arg("-c").arg(setting);
+        }
+        command
+            .current_dir(folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "")
+            .env("SSH_ASKPASS", "false")
+            .env("SSH_ASKPASS_REQUIRE", "force")
+            .env("GIT_ALLOW_PROTOCOL", "https:http:ssh:git:file")
+            .env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap_or(folder));
+        for name in REMOVED {
+            command.env_remove(name);
+        }
+        if let Some((user, password)) = self.credential() {
+            command.env("DPE_GIT_USER", user);
+            command.env("DPE_GIT_PASSWORD", password);
+        }
+        command
+    }
+
+    /// Returns settings that come before those of the user.
+    fn settings(&self) -> Vec<(String, &str)> {
+        let plain = |key: &str, value| (key.to_owned(), value);
+        let mut settings = vec![
+            plain("core.hooksPath", "/dev/null"),
+            // Nothing of git is left when git has ended.
+            plain("gc.autoDetach", "false"),
+            plain("maintenance.autoDetach", "false"),
+        ];
+        let Some(origin) = &self.url.origin else {
+            return settings;
+        };
+        if self.credential().is_some() {
+            // The empty one takes the user's helpers away: they are not to learn this password.
+            settings.push((format!("credential.{origin}.helper"), ""));
+            settings.push((format!("credential.{origin}.helper"), HELPER));
+        } else if let Some(user) = &self.url.user {
+            settings.push((format!("credential.{origin}.username"), user));
+        }
+        settings
+    }
+
+    /// Returns user and password: those of the URL, or the token in the environment.
+    fn credential(&self) -> Option<(OsString, OsString)> {
+        self.url.origin.as_ref()?;
+        let user = self.url.user.as_deref();
+        if let Some(password) = &self.url.password {
+            return Some((user.unwrap_or_default().into(), password.into()));
+        }
+        let token = std::env::var_os(TOKEN).filter(|token| !token.is_empty())?;
+        Some((user.unwrap_or(TOKEN_USER).into(), token))
+    }
+}
+
+fn is_complaint(line: &str) -> bool {
+    line.starts_with("fatal:") || line.starts_with("error:")
+}
+
+/// Reads what git writes on threads of their own, so that it never waits for us.
+fn listen(child: &mut Child) -> (Receiver<Vec<u8>>, Receiver<String>) {
+    let (sender, out) = mpsc::channel();
+    if let Some(mut stdout) = child.stdout.take() {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What was read before an error is all there is.
+            let _ = stdout.read_to_end(&mut bytes);
+            let _ = sender.send(bytes);
+        });
+    }
+    let (sender, lines) = mpsc::channel();
+    if let Some(stderr) = child.stderr.take() {
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
+                let line = line.strip_suffix(b"\r").unwrap_or(&line);
+                if !line.is_empty() && sender.send(shown(line)).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    (out, lines)
+}
+
+/// Ends git: first so that it removes what it left half done, then at once.
+fn end(child: &mut Child) {
+    // A process that has ended already needs no signal.
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
+    let begun = Instant::now();
+    while begun.elapsed() < GRACE {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        thread::sleep(POLL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}

@@ -1,0 +1,191 @@
+//! The configuration of the connector, closed.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::place::Place;
+use crate::selection::Selection;
+
+/// What the manifest's `config_schema` describes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Absolute path of a repository, or its URL.
+    pub(crate) repo: String,
+    /// What is enumerated.
+    #[serde(rename = "ref", default = "head")]
+    pub(crate) reference: String,
+    /// What becomes of it.
+    #[serde(default = "files")]
+    pub(crate) mode: Mode,
+    /// Only this folder of the tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) subdir: Option<String>,
+    /// If not empty: only what one of these globs names, or what lies below it.
+    #[serde(default)]
+    pub(crate) include: Vec<String>,
+    /// Nothing that one of these globs names.
+    #[serde(default)]
+    pub(crate) exclude: Vec<String>,
+    /// Whether names beginning with a dot are enumerated.
+    #[serde(default)]
+    pub(crate) hidden: bool,
+    /// Largest file that is read as a whole; images are not.
+    #[serde(default = "default_max_file_bytes")]
+    pub(crate) max_file_bytes: u64,
+    /// What to do about files of formats nobody here understands.
+    #[serde(default = "skip")]
+    pub(crate) unsupported: OnTrouble,
+    /// Where fetched repositories are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cache: Option<PathBuf>,
+}
+
+/// What the documents are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    /// The files of a tree.
+    Files,
+    /// Repositories with their commits.
+    History,
+}
+
+/// Whether something is passed over or reported as a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum OnTrouble {
+    /// An `error` item: the round ends as partial.
+    Error,
+    /// A line on stderr.
+    Skip,
+}
+
+fn head() -> String {
+    "HEAD".to_owned()
+}
+
+fn files() -> Mode {
+    Mode::Files
+}
+
+fn skip() -> OnTrouble {
+    OnTrouble::Skip
+}
+
+fn default_max_file_bytes() -> u64 {
+    64 << 20
+}
+
+/// The configuration, with everything in it that has to be understood first.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// Where the repository is.
+    pub(crate) place: Place,
+    /// Which paths are enumerated.
+    pub(crate) selection: Selection,
+}
+
+impl Config {
+    /// Checks what the types do not say.
+    ///
+    /// # Errors
+    ///
+    /// Names the member and what is wrong with it.
+    pub(crate) fn check(&self) -> Result<Checked, String> {
+        if self.mode == Mode::History && self.subdir.is_some() {
+            return Err("subdir: the history is that of the whole repository".to_owned());
+        }
+        if self
+            .cache
+            .as_ref()
+            .is_some_and(|cache| !cache.is_absolute())
+        {
+            return Err("cache: the path is not absolute".to_owned());
+        }
+        Ok(Checked {
+            place: Place::parse(&self.repo).map_err(|why| format!("repo: {why}"))?,
+            selection: Selection::new(
+                &self.include,
+                &self.exclude,
+                self.hidden,
+                self.subdir.as_deref().map_or(Ok(Vec::new()), folder)?,
+            )?,
+        })
+    }
+}
+
+/// Returns the path of a folder in a tree, without slashes at its ends.
+fn folder(subdir: &str) -> Result<Vec<u8>, String> {
+    let mut parts = Vec::new();
+    for part in Path::new(subdir).components() {
+        match part {
+            Component::Normal(name) => parts.push(name.as_encoded_bytes()),
+            Component::CurDir => {}
+            _ => return Err(format!("subdir: {subdir} is not a path below the root")),
+        }
+    }
+    Ok(parts.join(&b'/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn config(text: &str) -> Result<Config, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    #[test]
+    fn only_the_repository_is_mandatory_and_unknown_members_are_refused() {
+        let parsed = config(r#"{"repo":"/x"}"#).unwrap();
+        assert_eq!(
+            (parsed.mode, parsed.reference.as_str()),
+            (Mode::Files, "HEAD")
+        );
+        assert!(parsed.check().is_ok());
+        assert!(config(r#"{"repo":"/x","colour":1}"#).is_err());
+        assert!(config("{}").is_err());
+    }
+
+    #[test]
+    fn the_schema_of_the_manifest_names_the_members_and_their_defaults() {
+        let manifest: serde_json::Value = serde_json::from_str(crate::MANIFEST).unwrap();
+        let schema = manifest["config_schema"]["properties"].as_object().unwrap();
+        let full = config(r#"{"repo":"/x","subdir":"d","cache":"/c"}"#).unwrap();
+        let members = serde_json::to_value(&full).unwrap();
+        let members = members.as_object().unwrap();
+        let names = |map: &serde_json::Map<_, _>| map.keys().cloned().collect::<BTreeSet<String>>();
+        assert_eq!(names(schema), names(members));
+        for (name, property) in schema {
+            if let Some(default) = property.get("default") {
+                assert_eq!(&members[name], default, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for text in [
+            r#"{"repo":"docs"}"#,
+            r#"{"repo":"/x","subdir":"../y"}"#,
+            r#"{"repo":"/x","subdir":"/y"}"#,
+            r#"{"repo":"/x","exclude":["a[b"]}"#,
+            r#"{"repo":"/x","cache":"c"}"#,
+            r#"{"repo":"/x","mode":"history","subdir":"d"}"#,
+        ] {
+            assert!(config(text).unwrap().check().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_folder_of_the_tree_is_named_with_or_without_slashes_and_dots() {
+        for text in ["a/b", "a/b/", "./a/./b", "a//b"] {
+            assert_eq!(folder(text).unwrap(), b"a/b", "{text}");
+        }
+        assert_eq!(folder(".").unwrap(), b"");
+    }
+}

@@ -1,0 +1,128 @@
+//! All commits that lead to one, in the order in which they are told.
+//!
+//! The order is by time, and among commits of one second every commit comes after its parents; what
+//! still is the same is ordered by name. A new commit changes nothing in the order of the others.
+
+use std::collections::{HashMap, HashSet};
+
+use dpe_connector::{CancelFlag, RpcError};
+use gix::ObjectId;
+
+use crate::repository::described;
+
+/// A commit, as far as its place is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// When it was committed, in seconds since 1970.
+    pub(crate) time: i64,
+    /// Which one.
+    pub(crate) id: ObjectId,
+}
+
+/// Why a history cannot be told.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The request was given up.
+    Cancelled(RpcError),
+    /// A commit is missing, or is none.
+    Damaged(String),
+}
+
+/// Returns the commits at which a shallow repository ends.
+///
+/// # Errors
+///
+/// When they cannot be read.
+pub(crate) fn cut(repository: &gix::Repository) -> Result<HashSet<ObjectId>, String> {
+    let shallow = repository
+        .shallow_commits()
+        .map_err(|why| described(&why))?;
+    Ok(shallow
+        .iter()
+        .flat_map(|commits| commits.iter().copied())
+        .collect())
+}
+
+/// A commit that was met.
+struct Met {
+    id: ObjectId,
+    time: i64,
+    parents: Vec<usize>,
+    /// Longest way to a commit without parents; 0 as long as it is not known.
+    height: u64,
+}
+
+/// Returns the commit `last` and all its ancestors.
+pub(crate) fn walk(
+    repository: &gix::Repository,
+    last: ObjectId,
+    cancel: &CancelFlag,
+) -> Result<Vec<Placed>, Broken> {
+    let cut = cut(repository).map_err(Broken::Damaged)?;
+    let mut numbers = HashMap::from([(last, 0)]);
+    let mut waiting = vec![last];
+    let mut met: Vec<Option<Met>> = vec![None];
+    while let Some(id) = waiting.pop() {
+        cancel.check().map_err(Broken::Cancelled)?;
+        let (time, parents) = look_at(repository, id).map_err(Broken::Damaged)?;
+        let parents = if cut.contains(&id) {
+            Vec::new()
+        } else {
+            parents
+        };
+        let number = |parent| {
+            *numbers.entry(parent).or_insert_with(|| {
+                waiting.push(parent);
+                met.push(None);
+                met.len() - 1
+            })
+        };
+        let parents = parents.into_iter().map(number).collect();
+        met[numbers[&id]] = Some(Met {
+            id,
+            time,
+            parents,
+            height: 0,
+        });
+    }
+    let mut met: Vec<Met> = met.into_iter().flatten().collect();
+    measure(&mut met);
+    met.sort_unstable_by_key(|commit| (commit.time, commit.height, commit.id));
+    Ok(met
+        .into_iter()
+        .map(|Met { time, id, .. }| Placed { time, id })
+        .collect())
+}
+
+/// Returns when a commit was made, and its parents.
+fn look_at(repository: &gix::Repository, id: ObjectId) -> Result<(i64, Vec<ObjectId>), String> {
+    let commit = repository.find_commit(id).map_err(|why| described(&why))?;
+    // A line that nobody can read is as old as can be, as for git.
+    let time = commit
+        .committer()
+        .map_or(0, |committer| committer.seconds());
+    let parents = commit.parent_ids().map(gix::Id::detach).collect();
+    Ok((time, parents))
+}
+
+/// Finds the heights; of the commits, the first leads to all others.
+fn measure(met: &mut [Met]) {
+    let mut stack = vec![0];
+    while let Some(&at) = stack.last() {
+        let unknown = met[at]
+            .parents
+            .iter()
+            .find(|&&parent| met[parent].height == 0);
+        if let Some(&parent) = unknown {
+            stack.push(parent);
+            continue;
+        }
+        let highest = met[at]
+            .parents
+            .iter()
+            .map(|&parent| met[parent].height)
+            .max();
+        met[at].height = 1 + highest.unwrap_or(0);
+        stack.pop();
+    }
+}

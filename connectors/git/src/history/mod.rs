@@ -1,0 +1,283 @@
+//! A round over histories: one document for each repository, months as pages, commits as elements.
+//!
+//! A repository whose reference stands where it stood is not looked into. Of the others everything is
+//! read again, for a document is said as a whole; the runner finds what is new in it. What is read is
+//! sent in parts, so that a long history is never in memory.
+
+mod commits;
+mod find;
+mod message;
+mod pages;
+
+use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use dpe_connector::batch::item_limit;
+use dpe_connector::content::DocumentHead;
+use dpe_connector::item::{ErrorItem, Segment};
+use dpe_connector::scan::ScanEnd;
+use dpe_connector::{
+    BatchAssembler, CancelFlag, Item, ItemErrorCode, RpcError, ScanResult, encode_segments,
+};
+use dpe_connector_files::moves::{Holding, plan};
+use dpe_connector_files::{Kind, Report};
+
+use crate::cache::Fetched;
+use crate::connector::Setup;
+use crate::cursor::{self, Heads};
+use crate::place::source_failed;
+use find::{Repositories, Subject, Trouble};
+use pages::Pages;
+
+/// The type of the documents.
+const FILE_TYPE: &str = "git_history";
+
+/// A segment ends when its texts have so many bytes.
+const SEGMENT_BYTES: usize = 4 << 20;
+
+const UNBORN: Kind = Kind("repository without commits", "repositories without commits");
+
+/// A round at work.
+pub(crate) struct Round {
+    setup: Arc<Setup>,
+    incremental: bool,
+    assembler: BatchAssembler,
+    /// Still to be read.
+    waiting: VecDeque<Subject>,
+    /// Being read.
+    open: Option<Open>,
+    heads: Heads,
+    report: Report,
+}
+
+/// A document that has been said in part.
+struct Open {
+    uri: String,
+    pages: Pages,
+    is_first: bool,
+}
+
+impl Round {
+    /// Looks for repositories, and for which of them there is something new.
+    ///
+    /// # Errors
+    ///
+    /// `source_failed` if there is no repository, or the only one cannot be read; `cancelled`.
+    pub(crate) fn begin(
+        setup: &Arc<Setup>,
+        fetched: Option<&Fetched>,
+        cursor: Option<&str>,
+        cancel: &CancelFlag,
+    ) -> Result<Self, RpcError> {
+        let known = cursor.and_then(|text| cursor::history(text, setup.owner));
+        let found = find::find(setup, fetched, cancel)?;
+        let mut round = Self {
+            incremental: known.is_some(),
+            assembler: BatchAssembler::new(setup.max_message_bytes),
+            waiting: VecDeque::new(),
+            open: None,
+            heads: Heads::new(),
+            report: Report::default(),
+            setup: Arc::clone(setup),
+        };
+        round.plan(&known.unwrap_or_default(), found);
+        Ok(round)
+    }
+
+    /// Returns the next batch, and whether it is the last.
+    pub(crate) fn batch(
+        &mut self,
+        max_items: usize,
+        next: impl FnOnce() -> String,
+        cancel: &CancelFlag,
+    ) -> Result<(ScanResult, bool), RpcError> {
+        while !self.assembler.is_ready(max_items) {
+            cancel.check()?;
+            if self.say_more(cancel)? {
+                continue;
+            }
+            let cursor = cursor::of_history(self.setup.owner, &self.heads);
+            if let Some(items) = self.assembler.take_rest(max_items, cursor.len()) {
+                let end = ScanEnd::Final {
+                    cursor: Some(cursor),
+                    incremental: self.incremental,
+                };
+                return Ok((ScanResult { items, end }, true));
+            }
+            break;
+        }
+        let items = self.assembler.take(max_items);
+        let end = ScanEnd::Next(next());
+        Ok((ScanResult { items, end }, false))
+    }
+
+    /// Returns what people should hear, after the last batch.
+    pub(crate) fn into_lines(self) -> Vec<String> {
+        self.report.lines()
+    }
+
+    /// Says what is known without reading a commit, and notes what has to be read.
+    fn plan(&mut self, known: &Heads, found: Repositories) {
+        self.keep_unknown(known, &found.troubles);
+        for trouble in &found.troubles {
+            self.say_trouble(trouble);
+        }
+        let mut came = Heads::new();
+        for subject in &found.subjects {
+            match &subject.state {
+                Some(state) => {
+                    came.insert(subject.key.clone(), state.clone());
+                }
+                None => self.report.skipped(UNBORN, subject.key.as_bytes()),
+            }
+        }
+        let lost = |key: &str| !came.contains_key(key) && !self.heads.contains_key(key);
+        let went: Vec<String> = known.keys().filter(|key| lost(key)).cloned().collect();
+        let moves = moves(known, &came, &went);
+        for (from, to) in &moves {
+            let (from_uri, to_uri) = (self.uri(from), self.uri(to));
+            self.push(&Item::Move { from_uri, to_uri });
+        }
+        for key in went
+            .iter()
+            .filter(|key| moves.iter().all(|(from, _)| from != *key))
+        {
+            let file_uri = self.uri(key);
+            self.push(&Item::Delete { file_uri });
+        }
+        for subject in found.subjects {
+            let is_moved = moves.iter().any(|(_, to)| *to == subject.key);
+            let is_known = known.get(&subject.key) == subject.state.as_ref();
+            if subject.state.is_some() && !is_moved && !is_known {
+                self.waiting.push_back(subject);
+            }
+        }
+        self.heads.append(&mut came);
+    }
+
+    /// What cannot be looked at has not gone.
+    fn keep_unknown(&mut self, known: &Heads, troubles: &[Trouble]) {
+        for (key, state) in known {
+            if troubles.iter().any(|trouble| trouble.concerns(key))
+                && let Entry::Vacant(vacant) = self.heads.entry(key.clone())
+            {
+                vacant.insert(state.clone());
+            }
+        }
+    }
+
+    fn say_trouble(&mut self, trouble: &Trouble) {
+        self.push(&Item::Error(ErrorItem {
+            file_uri: Some(self.uri(&trouble.key)),
+            code: ItemErrorCode::SourceUnavailable,
+            message: trouble.why.clone(),
+            retryable: trouble.retryable,
+        }));
+    }
+
+    /// Says the next part of a document, and returns whether there was one.
+    fn say_more(&mut self, cancel: &CancelFlag) -> Result<bool, RpcError> {
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => match self.waiting.pop_front() {
+                Some(subject) => match self.read(subject, cancel)? {
+                    Some(open) => open,
+                    None => return Ok(true),
+                },
+                None => return Ok(false),
+            },
+        };
+        let mut pages = Vec::new();
+        let mut bytes = 0;
+        let failed = |why: String| source_failed(&self.setup.place, &why);
+        while bytes < SEGMENT_BYTES {
+            let Some((page, length)) = open.pages.next().transpose().map_err(failed)? else {
+                break;
+            };
+            bytes += length;
+            pages.push(page);
+        }
+        let continued = !open.pages.is_at_end();
+        let head = DocumentHead {
+            file_type: FILE_TYPE.to_owned(),
+            ..DocumentHead::default()
+        };
+        self.push(&Item::Document(Segment {
+            file_uri: open.uri.clone(),
+            document: open.is_first.then_some(head),
+            pages,
+            continued,
+        }));
+        open.is_first = false;
+        self.open = continued.then_some(open);
+        Ok(true)
+    }
+
+    /// Begins to read a history; one that cannot be read is reported.
+    fn read(&mut self, subject: Subject, cancel: &CancelFlag) -> Result<Option<Open>, RpcError> {
+        let uri = self.uri(&subject.key);
+        let Some(commit) = subject.commit else {
+            return Ok(None);
+        };
+        let walked = subject
+            .repository
+            .with(|repository| commits::walk(repository, commit, cancel));
+        match walked {
+            Ok(commits) => Ok(Some(Open {
+                uri,
+                pages: Pages::of(Arc::clone(&subject.repository), commits),
+                is_first: true,
+            })),
+            Err(commits::Broken::Cancelled(error)) => Err(error),
+            Err(commits::Broken::Damaged(why)) => {
+                self.heads.remove(&subject.key);
+                let code = ItemErrorCode::SourceUnavailable;
+                self.push(&Item::error(uri, code, why, true));
+                Ok(None)
+            }
+        }
+    }
+
+    fn uri(&self, key: &str) -> String {
+        find::uri(&self.setup.prefix, key)
+    }
+
+    fn push(&mut self, item: &Item) {
+        let limit = item_limit(self.setup.max_message_bytes);
+        self.assembler.push(encode_segments(item, limit));
+    }
+}
+
+/// Returns which repositories were renamed: one is gone and another one stands at the same commit.
+fn moves(known: &Heads, came: &Heads, went: &[String]) -> Vec<(String, String)> {
+    fn holdings<'h>(
+        heads: &'h Heads,
+        others: &'h Heads,
+        is_free: impl Fn(&str) -> bool,
+    ) -> Vec<Holding<'h, String>> {
+        let differing = heads
+            .iter()
+            .filter(|(key, state)| others.get(*key) != Some(state));
+        (0..)
+            .zip(differing)
+            .map(|(mark, (key, state))| Holding {
+                path: key.as_bytes(),
+                content: state,
+                is_telling: true,
+                mark,
+                is_free: is_free(key),
+            })
+            .collect()
+    }
+    let mut known = known.clone();
+    // What is neither here nor gone is unknown, and stays.
+    known.retain(|key, _| came.contains_key(key) || went.contains(key));
+    let sources = holdings(&known, came, |key| !came.contains_key(key));
+    let targets = holdings(came, &known, |key| !known.contains_key(key));
+    let name = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+    plan(&sources, &targets)
+        .into_iter()
+        .map(|(source, target)| (name(sources[source].path), name(targets[target].path)))
+        .collect()
+}

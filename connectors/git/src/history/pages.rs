@@ -1,0 +1,121 @@
+//! The pages of a history: months, in UTC, by the time of committing.
+//!
+//! A month with many commits is cut by a fixed rule, counted from its beginning, so that a new commit
+//! changes the last page only.
+
+use std::sync::Arc;
+
+use dpe_connector::content::Page;
+use gix::objs::{CommitRef, Kind};
+use jiff::Timestamp;
+use jiff::tz::Offset;
+
+use super::commits::Placed;
+use super::message;
+use crate::repository::{Repository, described};
+
+/// A page ends after so many commits,
+const PAGE_COMMITS: usize = 200;
+
+/// or with the last one after which its texts have so many bytes.
+const PAGE_BYTES: usize = 128 << 10;
+
+/// The pages, made one after the other.
+pub(crate) struct Pages {
+    repository: Arc<Repository>,
+    commits: std::iter::Peekable<std::vec::IntoIter<Placed>>,
+    month: String,
+    /// Number of the last page of that month.
+    part: usize,
+}
+
+impl Pages {
+    /// Returns the pages of these commits, which are in order.
+    pub(crate) fn of(repository: Arc<Repository>, commits: Vec<Placed>) -> Self {
+        Self {
+            repository,
+            commits: commits.into_iter().peekable(),
+            month: String::new(),
+            part: 0,
+        }
+    }
+
+    /// Returns whether there is no page any more.
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.commits.peek().is_none()
+    }
+
+    fn page(&mut self, first: Placed) -> Result<(Page, usize), String> {
+        let month = month(first.time);
+        self.part = if month == self.month {
+            self.part + 1
+        } else {
+            1
+        };
+        self.month.clone_from(&month);
+        let title = match self.part {
+            1 => month.clone(),
+            part => format!("{month} ({part})"),
+        };
+        let mut page = Page {
+            title: Some(title),
+            ..Page::default()
+        };
+        let mut bytes = self.tell(first, &mut page)?;
+        let mut count = 1;
+        while count < PAGE_COMMITS
+            && bytes < PAGE_BYTES
+            && let Some(next) = self.commits.next_if(|next| self::month(next.time) == month)
+        {
+            bytes += self.tell(next, &mut page)?;
+            count += 1;
+        }
+        Ok((page, bytes))
+    }
+
+    /// Appends a commit to a page and returns the length of its text in bytes.
+    fn tell(&self, commit: Placed, page: &mut Page) -> Result<usize, String> {
+        let data = self.repository.object(commit.id, Kind::Commit)?;
+        let read = CommitRef::from_bytes(&data, commit.id.kind()).map_err(|why| described(&why))?;
+        let elements = message::elements(&commit.id.to_string(), &read);
+        let texts = elements.iter().filter_map(|element| element.text.as_ref());
+        let bytes = texts.map(String::len).sum();
+        page.elements.extend(elements);
+        Ok(bytes)
+    }
+}
+
+impl Iterator for Pages {
+    /// A page, and the length of its texts in bytes.
+    type Item = Result<(Page, usize), String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let first = self.commits.next()?;
+        Some(self.page(first))
+    }
+}
+
+/// Returns the month of a time, as `2024-05`.
+fn month(seconds: i64) -> String {
+    let limit = if seconds < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
+    let time = Timestamp::from_second(seconds).unwrap_or(limit);
+    Offset::UTC.to_datetime(time).strftime("%Y-%m").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::month;
+
+    #[test]
+    fn months_begin_at_midnight_utc() {
+        // date -u -d 2024-05-01 +%s
+        assert_eq!(month(1_714_521_599), "2024-04");
+        assert_eq!(month(1_714_521_600), "2024-05");
+        assert_eq!(month(-1), "1969-12");
+        assert_eq!(month(i64::MAX), "9999-12");
+    }
+}

@@ -1,0 +1,214 @@
+//! Where a repository is: on this machine, or behind a URL.
+//!
+//! A URL is taken apart once. Its credentials go their own way, and nothing that is shown, stored or
+//! handed to another program as an argument has them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use dpe_connector::{ErrorCode, RpcError};
+use gix::bstr::ByteSlice;
+use gix::url::Scheme;
+
+/// A repository, or a folder that contains some.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A folder of this machine.
+    Folder(PathBuf),
+    /// Somewhere else.
+    Url(Url),
+}
+
+/// A URL without its credentials, and these.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Url {
+    /// For git.
+    pub(crate) text: String,
+    /// Scheme and host, for which the credentials are meant; only of URLs that take credentials in
+    /// this way.
+    pub(crate) origin: Option<String>,
+    /// The user, if the URL names one.
+    pub(crate) user: Option<String>,
+    /// The password, if the URL has one.
+    pub(crate) password: Option<String>,
+    /// Name of the repository.
+    pub(crate) name: Vec<u8>,
+}
+
+impl Place {
+    /// Reads a configured place.
+    ///
+    /// # Errors
+    ///
+    /// When it is neither an absolute path nor a URL of a kind that is fetched from.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with('/') {
+            return Ok(Self::Folder(text.into()));
+        }
+        // The text itself is never repeated: it may hold a password.
+        let url = gix::url::parse(text).map_err(|_| "neither an absolute path nor a URL")?;
+        match url.scheme {
+            Scheme::File if !text.contains("://") => Err("the path is not absolute".to_owned()),
+            Scheme::Http | Scheme::Https | Scheme::Ssh | Scheme::Git | Scheme::File => {
+                Url::of(url).map(Self::Url)
+            }
+            _ => Err("nothing is fetched from URLs of this kind; \
+                      give one with https, ssh, http, git or file"
+                .to_owned()),
+        }
+    }
+
+    /// Returns the name of the repository itself, without `.git`.
+    pub(crate) fn name(&self) -> Vec<u8> {
+        match self {
+            Self::Url(url) => url.name.clone(),
+            Self::Folder(path) => {
+                let is_dot_git = path.file_name().is_some_and(|name| name == ".git");
+                let path = path.parent().filter(|_| is_dot_git).unwrap_or(path);
+                let name = path.file_name().unwrap_or("root".as_ref());
+                repository_name(name.as_encoded_bytes())
+            }
+        }
+    }
+}
+
+/// Returns the name of a repository from the last part of its path.
+pub(crate) fn repository_name(name: &[u8]) -> Vec<u8> {
+    match name.strip_suffix(b".git") {
+        Some(rest) if !rest.is_empty() => rest.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+impl Url {
+    fn of(mut url: gix::Url) -> Result<Self, String> {
+        let is_http = matches!(url.scheme, Scheme::Http | Scheme::Https);
+        let password = url.set_password(None);
+        // Of ssh the user is part of the address, and no secret.
+        let user = match is_http {
+            true => url.set_user(None),
+            false => None,
+        };
+        let text = url.to_bstring().to_string();
+        if text.starts_with('-') {
+            return Err("not a URL".to_owned());
+        }
+        let origin = is_http.then(|| {
+            let port = url.port.map_or(String::new(), |port| format!(":{port}"));
+            format!("{}://{}{port}", url.scheme, url.host().unwrap_or_default())
+        });
+        let path = url.path.split_str("?").next().unwrap_or_default();
+        let path = path.trim_end_with(|character| character == '/');
+        let last = path.rsplit_str("/").next().unwrap_or_default();
+        let last = last.rsplit_str(":").next().unwrap_or_default();
+        let name = repository_name(last);
+        Ok(Self {
+            name: if name.is_empty() {
+                b"root".to_vec()
+            } else {
+                name
+            },
+            text,
+            origin,
+            user,
+            password,
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(path) => write!(f, "{}", path.display()),
+            // What follows a question mark may be a credential too.
+            Self::Url(url) => f.write_str(url.text.split('?').next().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
+/// Returns the answer when a repository cannot be read.
+pub(crate) fn source_failed(place: &Place, why: &str) -> RpcError {
+    RpcError::new(
+        ErrorCode::SourceFailed,
+        format!("repository {place}: {why}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        match Place::parse(text) {
+            Ok(Place::Url(url)) => url,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn credentials_are_taken_out_of_a_url() {
+        let url = url("https://me:s%40cret@example.com:8443/group/docs.git");
+        assert_eq!(url.text, "https://example.com:8443/group/docs.git");
+        assert_eq!(url.origin.as_deref(), Some("https://example.com:8443"));
+        assert_eq!(url.user.as_deref(), Some("me"));
+        assert_eq!(url.password.as_deref(), Some("s@cret"));
+        assert_eq!(url.name, b"docs");
+    }
+
+    #[test]
+    fn what_is_shown_of_a_url_has_no_secret() {
+        for text in [
+            "https://me:secret@example.com/docs",
+            "https://example.com/docs?private_token=secret",
+            "ssh://git:secret@example.com/docs",
+        ] {
+            let place = Place::parse(text).unwrap();
+            assert!(!format!("{place} {place:?}").contains("secret"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_user_of_ssh_is_part_of_the_address() {
+        assert_eq!(
+            url("git@example.com:group/docs.git").text,
+            "git@example.com:group/docs.git"
+        );
+        assert_eq!(
+            url("ssh://git@example.com/docs/").text,
+            "ssh://git@example.com/docs/"
+        );
+        assert_eq!(url("ssh://git@example.com/docs/").name, b"docs");
+        assert_eq!(url("example.com:docs").name, b"docs");
+        assert_eq!(
+            url("file:///srv/my%20docs.git/").text,
+            "file:///srv/my%20docs.git/"
+        );
+    }
+
+    #[test]
+    fn what_would_run_programs_or_depends_on_where_one_is_is_refused() {
+        for text in [
+            "docs",
+            "./docs",
+            "ext::sh -c ls",
+            "-oProxyCommand=x:y",
+            "ftp://h/x",
+            "",
+        ] {
+            assert!(Place::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_folder_gives_its_name_without_git() {
+        for path in ["/srv/docs", "/srv/docs.git", "/srv/docs/.git"] {
+            assert_eq!(Place::parse(path).unwrap().name(), b"docs", "{path}");
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! What differs between two trees, one of which may be empty.
+//!
+//! Subtrees that are the same under the same rules are not entered, so that a change costs what was
+//! changed and not what there is. Contents are not looked at.
+
+use dpe_connector::{CancelFlag, RpcError};
+use dpe_connector_files::Kind;
+use gix::ObjectId;
+use gix::objs::TreeRefIter;
+use gix::objs::tree::EntryKind;
+
+use crate::repository::described;
+use crate::rules::{self, Rules};
+use crate::selection::Selection;
+
+/// Trees nested deeper than this are made to break something; git's own limit is lower.
+const DEEPEST: usize = 4096;
+
+/// Longest file of rules that is read, in bytes.
+const LONGEST_RULES: u64 = 16 << 20;
+
+const SUBMODULE: Kind = Kind("submodule", "submodules");
+const LINK: Kind = Kind("symbolic link", "symbolic links");
+const INVALID: Kind = Kind("entry with an invalid name", "entries with invalid names");
+
+/// A path with another blob than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Relative to the folder that is enumerated.
+    pub(crate) path: Box<[u8]>,
+    /// The blob it was, if it was one.
+    pub(crate) before: Option<ObjectId>,
+    /// The blob it is, if it is one.
+    pub(crate) now: Option<ObjectId>,
+}
+
+/// The outcome of a comparison.
+#[derive(Debug, Default)]
+pub(crate) struct Difference {
+    /// Sorted by path.
+    pub(crate) changes: Vec<Change>,
+    /// What was met that can be no document.
+    pub(crate) skipped: Vec<(Kind, Box<[u8]>)>,
+}
+
+/// Why trees cannot be compared.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NoDifference {
+    /// The request was given up.
+    Cancelled(RpcError),
+    /// The tree of before is not there any more, or not whole.
+    Before,
+    /// The tree of now cannot be read.
+    Now(String),
+}
+
+/// Compares the folder of the selection in two trees.
+pub(crate) fn compare(
+    repository: &gix::Repository,
+    selection: &Selection,
+    before: Option<ObjectId>,
+    now: ObjectId,
+    cancel: &CancelFlag,
+) -> Result<Difference, NoDifference> {
+    let mut comparison = Comparison {
+        repository,
+        selection,
+        cancel,
+        path: Vec::new(),
+        difference: Difference::default(),
+    };
+    let before = match before {
+        Some(tree) => comparison.side(tree).map_err(|_| NoDifference::Before)?,
+        None => None,
+    };
+    let now = comparison.side(now).map_err(NoDifference::Now)?;
+    let Some(now) = now else {
+        let folder = String::from_utf8_lossy(selection.folder());
+        return Err(NoDifference::Now(format!(
+            "the tree has no folder {folder}; correct `subdir` in the configuration"
+        )));
+    };
+    comparison.path = selection.folder().to_owned();
+    comparison.folder(&before.unwrap_or_default(), &now, 0)?;
+    let mut difference = comparison.difference;
+    difference
+        .changes
+        .sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    difference.skipped.sort_unstable();
+    Ok(difference)
+}
+
+/// A folder in one of the trees, and the rules for it; without a tree there is none.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    tree: Option<ObjectId>,
+    rules: Rules,
+}
+
+/// One thing in a folder.
+#[derive(Clone, Debug)]
+struct Entry {
+    name: Vec<u8>,
+    kind: EntryKind,
+    id: ObjectId,
+}
+
+/// What a path is to the enumeration.
+#[derive(Clone, Copy)]
+enum Seen {
+    Nothing,
+    Folder(ObjectId),
+    File(ObjectId),
+    Skipped(Kind),
+}
+
+struct Comparison<'a> {
+    repository: &'a gix::Repository,
+    selection: &'a Selection,
+    cancel: &'a CancelFlag,
+    /// Of the folder at hand, from the top of the tree.
+    path: Vec<u8>,
+    difference: Difference,
+}
+
+impl Comparison<'_> {
+    /// Goes down from the root of a tree to the folder of the selection; nothing if it is not there.
+    fn side(&mut self, tree: ObjectId) -> Result<Option<Side>, String> {
+        let mut side = Side {
+            tree: Some(tree),
+            rules: Rules::default(),
+        };
+        let folder = self.selection.folder();
+        self.path.clear();
+        for part in folder
+            .split(|&byte| byte == b'/')
+            .filter(|part| !part.is_empty())
+        {
+            let entries = self.entries(side.tree)?;
+            let rules = self.rules(&side.rules, &entries)?;
+            let found = entries
+                .into_iter()
+                .find(|entry| entry.name == part && entry.kind == EntryKind::Tree);
+            let Some(found) = found else { return Ok(None) };
+            self.enter(part);
+            side = Side {
+                tree: Some(found.id),
+                rules,
+            };
+        }
+        Ok(Some(side))
+    }
+
+    fn enter(&mut self, name: &[u8]) {
+        if !self.path.is_empty() {
+            self.path.push(b'/');
+        }
+        self.path.extend_from_slice(name);
+    }
+
+    fn folder(&mut self, before: &Side, now: &Side, depth: usize) -> Result<(), NoDifference> {
+        self.cancel.check().map_err(NoDifference::Cancelled)?;
+        if before.tree == now.tree && before.rules.are(&now.rules) {
+            return Ok(());
+        }
+        if depth > DEEPEST {
+            let path = String::from_utf8_lossy(&self.path[..100.min(self.path.len())]).into_owned();
+            return Err(NoDifference::Now(format!(
+                "folders are nested too deep: {path}…"
+            )));
+        }
+        let was = self
+            .entries(before.tree)
+            .map_err(|_| NoDifference::Before)?;
+        let old_rules = self.rules(&before.rules, &was);
+        let old_rules = old_rules.map_err(|_| NoDifference::Before)?;
+        let is = self.entries(now.tree).map_err(NoDifference::Now)?;
+        let new_rules = self.rules(&now.rules, &is).map_err(NoDifference::Now)?;
+        for (was, is) in side_by_side(&was, &is) {
+            let name = was.or(is).map_or(&[][..], |entry| &entry.name);
+            let length = self.path.len();
+            self.enter(name);
+            let was = self.seen(was, &old_rules);
+            let is = self.seen(is, &new_rules);
+            self.note(was, is);
+            let folder = |seen, rules: &Rules| match seen {
+                Seen::Folder(id) => Side {
+                    tree: Some(id),
+                    rules: rules.clone(),
+                },
+                _ => Side::default(),
+            };
+            if matches!((was, is), (Seen::Folder(_), _) | (_, Seen::Folder(_))) {
+                let (before, now) = (folder(was, &old_rules), folder(is, &new_rules));
+                self.folder(&before, &now, depth + 1)?;
+            }
+            self.path.truncate(length);
+        }
+        Ok(())
+    }
+
+    /// Notes what became of the path at hand.
+    fn note(&mut self, was: Seen, is: Seen) {
+        let blob = |seen| match seen {
+            Seen::File(id) => Some(id),
+            _ => None,
+        };
+        let (before, now) = (blob(was), blob(is));
+        if let Seen::Skipped(kind) = is {
+            self.difference.skipped.push((kind, self.relative().into()));
+        }
+        if before != now {
+            let path = self.relative().into();
+            self.difference.changes.push(Change { path, before, now });
+        }
+    }
+
+    /// Returns the path at hand, relative to the folder that is enumerated.
+    fn relative(&self) -> &[u8] {
+        let folder = self.selection.folder().len();
+        &self.path[folder + usize::from(folder > 0)..]
+    }
+
+    fn seen(&self, entry: Option<&Entry>, rules: &Rules) -> Seen {
+        let Some(entry) = entry else {
+            return Seen::Nothing;
+        };
+        let is_folder = entry.kind == EntryKind::Tree;
+        let ruled = rules.verdict(&self.path, is_folder);
+        if !self.selection.admits(self.relative(), is_folder, ruled) {
+            return Seen::Nothing;
+        }
+        if !is_valid(&entry.name) {
+            return Seen::Skipped(INVALID);
+        }
+        match entry.kind {
+            EntryKind::Tree => Seen::Folder(entry.id),
+            EntryKind::Blob | EntryKind::BlobExecutable => Seen::File(entry.id),
+            EntryKind::Link => Seen::Skipped(LINK),
+            EntryKind::Commit => Seen::Skipped(SUBMODULE),
+        }
+    }
+
+    /// Returns what is in a folder, sorted by name.
+    fn entries(&self, tree: Option<ObjectId>) -> Result<Vec<Entry>, String> {
+        let Some(id) = tree else {
+            return Ok(Vec::new());
+        };
+        let tree = self
+            .repository
+            .find_tree(id)
+            .map_err(|why| described(&why))?;
+        let iter = TreeRefIter::from_bytes(&tree.data, self.repository.object_hash());
+        let mut entries = Vec::new();
+        for entry in iter {
+            let entry = entry.map_err(|why| format!("tree {id}: {}", described(&why)))?;
+            entries.push(Entry {
+                name: entry.filename.to_vec(),
+                kind: entry.mode.kind(),
+                id: entry.oid.to_owned(),
+            });
+        }
+        // Git sorts folders as if their names ended in a slash.
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    /// Returns the rules for what is in the folder at hand.
+    fn rules(&self, above: &Rules, entries: &[Entry]) -> Result<Rules, String> {
+        let at = entries.binary_search_by(|entry| (*entry.name).cmp(rules::FILE));
+        let entry = at.ok().map(|at| &entries[at]);
+        let is_file =
+            |entry: &&Entry| matches!(entry.kind, EntryKind::Blob | EntryKind::BlobExecutable);
+        let Some(entry) = entry.filter(is_file) else {
+            return Ok(above.clone());
+        };
+        let header = self.repository.find_header(entry.id);
+        let size = header.map_err(|why| described(&why))?.size();
+        if size > LONGEST_RULES {
+            return Err(format!("a .dpeignore has {size} bytes, more than is read"));
+        }
+        let blob = self.repository.find_object(entry.id);
+        let blob = blob.map_err(|why| described(&why))?;
+        Ok(above.inside(&self.path, entry.id, &blob.data))
+    }
+}
+
+/// Returns whether a path with this component leads where it seems to lead.
+fn is_valid(name: &[u8]) -> bool {
+    !name.is_empty()
+        && !name.contains(&b'/')
+        && name != b"."
+        && name != b".."
+        && !name.eq_ignore_ascii_case(b".git")
+}
+
+/// Pairs the entries of two sorted folders by name.
+fn side_by_side<'e>(
+    before: &'e [Entry],
+    now: &'e [Entry],
+) -> impl Iterator<Item = (Option<&'e Entry>, Option<&'e Entry>)> {
+    let (mut before, mut now) = (before.iter().peekable(), now.iter().peekable());
+    std::iter::from_fn(move || {
+        let order = match (before.peek(), now.peek()) {
+            (None, None) => return None,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(was), Some(is)) => was.name.cmp(&is.name),
+        };
+        Some((
+            order.is_le().then(|| before.next()).flatten(),
+            order.is_ge().then(|| now.next()).flatten(),
+        ))
+    })
+}

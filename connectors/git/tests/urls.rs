@@ -1,0 +1,272 @@
+//! Repositories behind URLs, and the cache.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use dpe_connector_testing::{Plugin, Remote};
+use serde_json::{Value, json};
+
+use crate::repository::{Repository, enumerated};
+
+/// A cache of its own for every test.
+struct Cached {
+    repository: Repository,
+    cache: tempfile::TempDir,
+}
+
+impl Cached {
+    fn of(repository: Repository) -> Self {
+        let cache = tempfile::tempdir().unwrap();
+        Self { repository, cache }
+    }
+
+    fn with(files: &[(&str, &str)]) -> Self {
+        Self::of(Repository::with(files))
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.repository.root().display())
+    }
+
+    fn plugin(&self, mut config: Value) -> Plugin {
+        config["repo"] = json!(self.url());
+        config["cache"] = json!(self.cache.path());
+        Plugin::start(dpe_connector_git::main, &config)
+    }
+
+    /// The bare repository in the cache.
+    fn folder(&self) -> PathBuf {
+        let entries = fs::read_dir(self.cache.path()).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path());
+        paths.find(|path| path.is_dir()).unwrap()
+    }
+}
+
+#[test]
+fn a_url_gives_what_the_repository_gives() {
+    let cached = Cached::with(&[("a.txt", "a"), ("b.txt", "b")]);
+    let mut remote = Remote::new();
+    let first = cached.plugin(json!({})).scan(None);
+    first.land(&mut remote);
+    assert_eq!(first.lines(), ["+a.txt", "+b.txt"]);
+    let second = cached.plugin(json!({})).scan(first.cursor.as_deref());
+    assert_eq!((second.lines(), second.incremental), (Vec::new(), true));
+    cached.repository.rename("a.txt", "c.txt");
+    cached.repository.remove("b.txt");
+    cached.repository.commit();
+    let third = cached.plugin(json!({})).scan(first.cursor.as_deref());
+    assert_eq!(third.lines(), ["a.txt>c.txt", "-b.txt"]);
+    third.land(&mut remote);
+    assert_eq!(remote, enumerated(cached.repository.root(), json!({})));
+}
+
+#[test]
+fn the_cache_may_vanish_or_be_damaged_at_any_time() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let first = cached.plugin(json!({})).scan(None);
+    cached.repository.write("b.txt", "b");
+    cached.repository.commit();
+    let damages: [fn(&Path); 4] = [
+        |folder| fs::remove_dir_all(folder).unwrap(),
+        |folder| fs::remove_dir_all(folder.join("objects")).unwrap(),
+        |folder| fs::write(folder.join("HEAD"), "nonsense").unwrap(),
+        |folder| {
+            fs::remove_dir_all(folder.join("objects")).unwrap();
+            fs::create_dir(folder.join("objects")).unwrap();
+        },
+    ];
+    for damage in damages {
+        damage(&cached.folder());
+        let scanned = cached.plugin(json!({})).scan(first.cursor.as_deref());
+        // The first commit is an ancestor, so it was fetched again too.
+        assert_eq!(
+            (scanned.lines(), scanned.incremental),
+            (vec!["+b.txt".to_owned()], true)
+        );
+    }
+}
+
+#[test]
+fn a_lost_blob_is_an_error_once_and_then_fetched_again() {
+    let cached = Cached::with(&[("a.txt", "a"), ("b.txt", "b")]);
+    cached.plugin(json!({})).scan(None);
+    let blob = cached.repository.git(&["rev-parse", "HEAD:a.txt"]);
+    let object = cached
+        .folder()
+        .join(format!("objects/{}/{}", &blob[..2], &blob[2..]));
+    fs::remove_file(object).unwrap();
+    let scanned = cached.plugin(json!({})).scan(None);
+    assert_eq!(scanned.lines(), ["!a.txt source_unavailable", "+b.txt"]);
+    assert_eq!(
+        cached.plugin(json!({})).scan(None).lines(),
+        ["+a.txt", "+b.txt"]
+    );
+}
+
+#[test]
+fn a_force_push_is_followed() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    cached.repository.write("b.txt", "b");
+    cached.repository.commit();
+    let first = cached.plugin(json!({})).scan(None);
+    cached.repository.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    cached.repository.write("c.txt", "c");
+    cached.repository.commit();
+    let second = cached.plugin(json!({})).scan(first.cursor.as_deref());
+    assert_eq!(
+        (second.lines(), second.incremental),
+        (vec!["-b.txt".into(), "+c.txt".into()], true)
+    );
+    // Without the cache nobody has the old commit any more.
+    fs::remove_dir_all(cached.folder()).unwrap();
+    let third = cached.plugin(json!({})).scan(first.cursor.as_deref());
+    assert_eq!(
+        (third.lines(), third.incremental),
+        (vec!["+a.txt".into(), "+c.txt".into()], false)
+    );
+}
+
+#[test]
+fn references_of_the_other_side_are_found_as_git_finds_them() {
+    let cached = Cached::with(&[("a.txt", "1")]);
+    let first = cached.repository.git(&["rev-parse", "HEAD"]);
+    cached.repository.git(&["tag", "-a", "v1", "-m", "one"]);
+    cached.repository.git(&["branch", "deep/old"]);
+    cached.repository.write("a.txt", "2");
+    cached.repository.commit();
+    for reference in ["v1", "refs/tags/v1", "deep/old", "heads/deep/old", &first] {
+        let scanned = cached.plugin(json!({"ref": reference})).scan(None);
+        assert_eq!(
+            scanned.items[0]["pages"][0]["elements"][0]["text"], "1",
+            "{reference}"
+        );
+    }
+    for reference in ["old", "nope", "HEAD~1", "*"] {
+        let error = cached.plugin(json!({"ref": reference})).failing_scan(None);
+        assert_eq!(
+            (&error["code"], error.get("data")),
+            (&json!(-32003), None),
+            "{reference}"
+        );
+    }
+}
+
+#[test]
+fn the_other_side_may_have_no_commits_or_another_hash() {
+    let cached = Cached::of(Repository::new());
+    let empty = cached.plugin(json!({})).scan(None);
+    assert_eq!(empty.lines(), Vec::<String>::new());
+    cached.repository.write("a.txt", "a");
+    cached.repository.commit();
+    let next = cached.plugin(json!({})).scan(empty.cursor.as_deref());
+    assert_eq!(
+        (next.lines(), next.incremental),
+        (vec!["+a.txt".to_owned()], true)
+    );
+    let sha256 = Repository::made(&["init", "-q", "-b", "main", "--object-format=sha256"]);
+    sha256.write("a.txt", "a");
+    sha256.commit();
+    let scanned = Cached::of(sha256).plugin(json!({})).scan(None);
+    assert_eq!(scanned.lines(), ["+a.txt"]);
+}
+
+#[test]
+fn a_history_can_be_fetched() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let scanned = cached.plugin(json!({"mode": "history"})).scan(None);
+    assert_eq!(scanned.lines(), ["+work"]);
+    assert_eq!(scanned.items[0]["pages"][0]["elements"][0]["text"], "x");
+}
+
+#[test]
+fn two_rounds_may_fetch_at_once() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let rounds: Vec<_> = (0..4)
+        .map(|_| {
+            let mut plugin = cached.plugin(json!({}));
+            std::thread::spawn(move || plugin.scan(None).lines())
+        })
+        .collect();
+    for round in rounds {
+        assert_eq!(round.join().unwrap(), ["+a.txt"]);
+    }
+}
+
+#[test]
+fn a_place_that_is_not_there_may_come_back() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let mut plugin = cached.plugin(json!({}));
+    fs::remove_dir_all(cached.repository.root()).unwrap();
+    let error = plugin.failing_scan(None);
+    assert_eq!(error["code"], -32003);
+    assert_eq!(error["data"], json!({"retryable": true}));
+}
+
+/// Serves HTTP that asks for a password, and returns its address and the credentials it was given.
+fn asking_server() -> (String, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = Vec::new();
+            let mut buffer = [0; 4096];
+            while !request.windows(4).any(|window| window == b"\r\n\r\n") {
+                match stream.read(&mut buffer) {
+                    Ok(0) | Err(_) => break,
+                    Ok(read) => request.extend_from_slice(&buffer[..read]),
+                }
+            }
+            let request = String::from_utf8_lossy(&request).into_owned();
+            for line in request.lines() {
+                if let Some(value) = line.strip_prefix("Authorization: ") {
+                    let _ = sender.send(value.to_owned());
+                }
+            }
+            let answer = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
+                Content-Length: 0\r\nConnection: close\r\n\r\n";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (address, receiver)
+}
+
+#[test]
+fn the_password_of_a_url_reaches_its_host_and_nobody_else() {
+    use base64::Engine as _;
+    let (address, given) = asking_server();
+    let cache = tempfile::tempdir().unwrap();
+    let repo = format!("http://me:s3cret@{address}/docs.git");
+    let config = json!({"repo": repo, "cache": cache.path()});
+    let mut plugin = Plugin::start(dpe_connector_git::main, &config);
+    let error = plugin.failing_scan(None);
+    let expected = base64::engine::general_purpose::STANDARD.encode("me:s3cret");
+    assert_eq!(
+        given.recv_timeout(Duration::from_secs(5)).unwrap(),
+        format!("Basic {expected}")
+    );
+    let said = format!("{error} {}", plugin.stderr());
+    assert!(said.contains(&address), "{said}");
+    assert!(!said.contains("s3cret"), "{said}");
+}
+
+#[test]
+fn a_fetch_is_given_up_when_nobody_waits_any_more() {
+    // Takes connections and says nothing.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let cache = tempfile::tempdir().unwrap();
+    let repo = format!("http://{}/docs.git", listener.local_addr().unwrap());
+    let config = json!({"repo": repo, "cache": cache.path()});
+    let mut plugin = Plugin::start(dpe_connector_git::main, &config);
+    let id = plugin.send("scan", json!({"cursor": null}));
+    let _connection = listener.accept().unwrap();
+    plugin.cancel(id);
+    let answer = plugin.receive(id);
+    assert_eq!(answer["error"]["code"], -32001);
+    plugin.hang_up();
+}
