@@ -13,6 +13,7 @@ mod house;
 mod over_http;
 mod protocol;
 mod push;
+mod run;
 mod runner;
 mod server;
 mod simulation;

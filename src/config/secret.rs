@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use memchr::memmem;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -286,6 +286,8 @@ fn spellings(text: &str) -> Vec<String> {
         hex.to_uppercase(),
         hex,
     ];
+    // As a whole, so that no character of it is left.
+    encoded.extend([STANDARD.encode(text), URL_SAFE.encode(text)]);
     for before in 0..3 {
         encoded.extend(base64_at(text.as_bytes(), before));
     }
@@ -345,6 +347,8 @@ mod tests {
             r"t0p\/s3cr?t+välue".to_owned(),
             "7430702f733363723f742b76c3a46c7565".to_owned(),
             "7430702F733363723F742B76C3A46C7565".to_owned(),
+            STANDARD.encode(TOKEN),
+            URL_SAFE.encode(TOKEN),
         ] {
             let text = format!("before {spelled} after");
             assert_eq!(mask.hide(&text), "before [REDACTED] after", "{spelled}");

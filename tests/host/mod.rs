@@ -6,5 +6,5 @@ mod bundled;
 mod ends;
 mod manifests;
 mod patterns;
-mod plugin;
+pub(crate) mod plugin;
 mod wire;

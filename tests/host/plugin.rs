@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use tempfile::TempDir;
 
 /// What every script begins with. `answer` keeps the contract; scripts replace what they need.
-const PRELUDE: &str = r#"
+pub(crate) const PRELUDE: &str = r#"
 import json, os, signal, subprocess, sys, time
 
 def read():
@@ -148,7 +148,7 @@ impl Script {
 }
 
 /// The interpreter itself, without a launcher that would need more of the environment.
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     let found = PYTHON.get_or_init(|| {
         let output = std::process::Command::new("python3")

@@ -85,7 +85,13 @@ impl<'a> Call<'a> {
         match steps {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Failed(failure))) => self.fail(failure),
-            Ok(Err(Stop::Interrupted)) => return None,
+            Ok(Err(Stop::Interrupted)) => {
+                // No report says so, but the round did not succeed.
+                if !self.is_complete {
+                    self.hold_cursor();
+                }
+                return None;
+            }
             Err(panic) => self.crash(&*panic),
         }
         if self.cancel.is_cancelled() {
@@ -270,12 +276,11 @@ impl<'a> Call<'a> {
             observer: &**self.observer,
             cancel: self.cancel,
         };
-        let report = round.run().await;
+        self.report = round.run().await;
+        self.is_complete = true;
         if self.cancel.is_cancelled() {
             return Err(Stop::Interrupted);
         }
-        self.report = report;
-        self.is_complete = true;
         Ok(())
     }
 

@@ -1,0 +1,177 @@
+//! What a definition, a manifest and a configuration may be (§4, §6), through the whole program; every
+//! single rule is tested beside the code.
+
+use serde_json::{Value, json};
+
+use super::instance::{EMPTY, Instance};
+
+#[test]
+fn a_definition_that_cannot_be_read_leaves_all_of_the_instance_unknown() {
+    let instance = Instance::new(EMPTY);
+    for text in [
+        None,
+        Some("{"),
+        Some("[]"),
+        Some(r#"{"definition_version":2,"id":"i"}"#),
+    ] {
+        let mut command = instance.command(&[]);
+        let path = instance.path("definition.json");
+        match text {
+            Some(text) => std::fs::write(path, text).unwrap(),
+            None => std::fs::remove_file(path).unwrap(),
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(3));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["instance"], json!({"id": null, "uri_prefix": null}));
+        assert_eq!(report["remote_url"], Value::Null);
+        assert_eq!(report["failures"][0]["code"], "definition_invalid");
+    }
+    assert!(instance.state_files().is_empty());
+}
+
+#[test]
+fn what_is_valid_of_a_broken_definition_is_reported_and_an_invalid_url_is_not_echoed() {
+    let mut instance = Instance::new(EMPTY);
+    let url = instance.served.url.clone();
+    instance.definition["more"] = json!(1);
+    let ran = instance.run();
+    ran.assert_failed(3, "instance", "runner", "definition_invalid");
+    let report = ran.report();
+    assert_eq!(
+        report["instance"],
+        json!({"id": "i", "uri_prefix": "t://p/"})
+    );
+    assert_eq!(report["remote_url"], json!(url));
+    assert_eq!(ran.events("round.finished")[0]["instance"], "i");
+    assert_eq!(ran.events("round.finished")[0]["round"], Value::Null);
+
+    instance.definition["remote"]["url"] = json!("http://user:hunter2@127.0.0.1/");
+    instance.definition["id"] = json!("-");
+    let ran = instance.run();
+    let report = ran.report();
+    assert_eq!(
+        report["instance"],
+        json!({"id": null, "uri_prefix": "t://p/"})
+    );
+    assert_eq!(report["remote_url"], Value::Null);
+    assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+    assert!(instance.state_files().is_empty());
+}
+
+#[test]
+fn a_bad_manifest_is_manifest_invalid() {
+    let instance = Instance::new(EMPTY);
+    for members in [
+        json!({"more": 1}),
+        json!({"name": ""}),
+        json!({"config_schema": {"type": "string"}}),
+        json!({"config_schema": {"type": "object", "$id": "x"}}),
+        json!({"config_schema": {"type": "object", "properties": {"a": {"pattern": "(?=a)"}}}}),
+        json!({"config_schema": {"type": "object", "properties": {"a": {"pattern": "\\p{L}"}}}}),
+        json!({"config_schema": {"type": "object", "properties": {"a": {"pattern": "(a{99}){99}"}}}}),
+        json!({"secrets": [{"name": "DPE_X"}]}),
+    ] {
+        instance.write_manifest(&members);
+        let ran = instance.run();
+        ran.assert_failed(3, "instance", "runner", "manifest_invalid");
+    }
+    std::fs::remove_file(instance.path("manifest.json")).unwrap();
+    let ran = instance.run();
+    ran.assert_failed(3, "instance", "runner", "manifest_invalid");
+    // A new instance that fails this early leaves nothing but its lock.
+    assert_eq!(instance.state_files(), ["instances/i/lock"]);
+}
+
+#[test]
+fn a_configuration_that_breaks_the_schema_is_told_without_its_values() {
+    let mut instance = Instance::new(EMPTY);
+    instance.write_manifest(&json!({"config_schema": {
+        "type": "object",
+        "properties": {"space": {"type": "string", "pattern": "^[A-Z]+$"}},
+        "additionalProperties": false,
+    }}));
+    for config in [
+        json!({"space": "hunter2"}),
+        json!({"space": 7_654_321}),
+        json!({"hunter2": 1}),
+    ] {
+        instance.definition["config"] = config;
+        let ran = instance.run();
+        ran.assert_failed(3, "instance", "runner", "config_schema_violation");
+        let said = format!("{ran:?}");
+        assert!(
+            !said.contains("hunter2") && !said.contains("7654321"),
+            "{said}"
+        );
+    }
+    instance.definition["config"] = json!({"space": "ENG"});
+    assert_eq!(instance.run().code, Some(0));
+}
+
+#[test]
+fn the_configuration_reaches_the_plugin_as_it_is_written_and_on_one_line() {
+    let instance = Instance::new(
+        r#"
+line = sys.stdin.readline()
+open(sys.argv[1] + "/initialize", "w").write(line)
+result(json.loads(line), {"protocol_version": "dpe-connector/1",
+    "plugin": {"name": "scripted", "version": "1"}, "capabilities": {"supports_cursor": True}})
+result(read(), FINAL)
+shutdown()
+"#,
+    );
+    let mut command = instance.command(&[]);
+    let text = instance.definition.to_string();
+    let config = "{ \"b\" : 1.0,\n\t\"a\": [ 1e2 , \"x \\\" y\" ] , \"n\":null }";
+    let text = text.replacen("\"config\":{}", &format!("\"config\":{config}"), 1);
+    std::fs::write(instance.path("definition.json"), text).unwrap();
+    assert_eq!(command.output().unwrap().status.code(), Some(0));
+    let line = std::fs::read_to_string(instance.path("initialize")).unwrap();
+    assert!(
+        line.contains(r#""config":{"b":1.0,"a":[1e2,"x \" y"],"n":null}"#),
+        "{line}"
+    );
+    let params: Value = serde_json::from_str(&line).unwrap();
+    let params = &params["params"];
+    assert_eq!(params["protocol_versions"], json!(["dpe-connector/1"]));
+    assert_eq!(params["instance"]["uri_prefix"], "t://p/");
+    assert_eq!(params["runner"]["name"], "dpe");
+    let limits = &params["remote_limits"];
+    assert_eq!(
+        limits["max_payload_bytes"],
+        8 << 20,
+        "as the server is by default"
+    );
+    assert!(limits["page_max_bytes"].is_u64() && limits["blob_max_bytes"].is_u64());
+    assert_eq!(params["max_message_bytes"], 32 << 20);
+}
+
+#[test]
+fn a_program_is_found_from_the_definition_or_in_the_path_of_the_plugin() {
+    let mut instance = Instance::new(EMPTY);
+    let script = instance.definition["plugin"]["command"][1].clone();
+    let python = instance.definition["plugin"]["command"][0].clone();
+    std::fs::create_dir(instance.path("bin")).unwrap();
+    let program = instance.path("bin/interpreter");
+    std::os::unix::fs::symlink(python.as_str().unwrap(), program).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let bin = instance.path("bin").display().to_string();
+    instance.variables = vec![("PATH".into(), format!("/nowhere:{bin}:{path}"))];
+    for word in ["./bin/interpreter", "bin/interpreter", "interpreter"] {
+        instance.definition["plugin"]["command"] = json!([word, script, instance.path("")]);
+        let ran = instance.run();
+        assert_eq!(ran.code, Some(0), "{word}: {ran:?}");
+    }
+    for word in [
+        "./missing",
+        "./manifest.json",
+        "./bin",
+        "/",
+        "no-such-program",
+    ] {
+        instance.definition["plugin"]["command"] = json!([word]);
+        let ran = instance.run();
+        ran.assert_failed(3, "instance", "runner", "definition_invalid");
+    }
+}

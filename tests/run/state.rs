@@ -1,0 +1,155 @@
+//! The state directory: locks, identity, faults (§8, §23).
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::instance::{EMPTY, Instance};
+
+/// Says which cursor it was given, by a document that is named after it.
+const CURSOR: &str = r#"
+initialize()
+request = read()
+cursor = request["params"].get("cursor")
+result(request, {"items": [], "cursor": "c-1", "incremental": cursor is not None})
+shutdown()
+"#;
+
+fn failing() -> &'static str {
+    "initialize()\nerror(read(), -32003)"
+}
+
+#[test]
+fn of_two_runs_at_once_one_is_busy_and_touches_nothing() {
+    let instance = Instance::new(
+        "initialize()\nrequest = read()\nwhile not os.path.exists(sys.argv[1] + \"/go\"): time.sleep(0.01)\nresult(request, FINAL)\nshutdown()",
+    );
+    let child = instance.start();
+    instance.wait_for("round.started");
+    let ran = instance.run();
+    ran.assert_failed(4, "round", "runner", "instance_busy");
+    let report = ran.report();
+    assert_eq!(report["cursor_held_since"], Value::Null);
+    assert_eq!(report["failures"][0]["retryable"], true);
+    assert_eq!(ran.events("round.finished")[0]["round"], Value::Null);
+    instance.write("go", "");
+    let ran = instance.end_of(child);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn another_content_identity_starts_over_and_another_command_does_not() {
+    let mut instance = Instance::new(CURSOR);
+    let incremental = |instance: &Instance| {
+        let ran = instance.run();
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let given = ran.events("round.started")[0]["cursor_given"].clone();
+        assert_eq!(given, ran.report()["incremental"], "{ran:?}");
+        given == true
+    };
+    assert!(!incremental(&instance));
+    assert!(incremental(&instance));
+    // The same configuration in other words.
+    instance.definition["runner"] = json!({"scan_timeout": 7});
+    instance.definition["conflict_policy"] = json!({"commit": "report"});
+    instance.definition["plugin"]["env"] = json!({"X": "y"});
+    assert!(incremental(&instance));
+    instance.definition["config"] = json!({"a": 1});
+    assert!(!incremental(&instance));
+    assert!(incremental(&instance));
+    instance.definition["uri_prefix"] = json!("t://p/sub/");
+    assert!(!incremental(&instance));
+    assert!(incremental(&instance));
+}
+
+#[test]
+fn the_hold_record_keeps_the_time_of_the_first_round_and_survives_a_change_of_identity() {
+    let mut instance = Instance::new(failing());
+    let since = |instance: &Instance| instance.run().report()["cursor_held_since"].clone();
+    let first = since(&instance);
+    assert!(first.is_string());
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(since(&instance), first);
+    instance.definition["config"] = json!({"a": 1});
+    assert_eq!(since(&instance), first);
+    // Before state is read, nothing is known of it.
+    let manifest = instance.definition["plugin"]["manifest"].take();
+    instance.definition["plugin"]["manifest"] = json!("missing.json");
+    assert_eq!(since(&instance), Value::Null);
+    instance.definition["plugin"]["manifest"] = manifest;
+    instance.write_plugin(EMPTY);
+    assert_eq!(since(&instance), Value::Null);
+    instance.write_plugin(failing());
+    let second = since(&instance);
+    assert!(second.as_str() > first.as_str(), "{second} {first}");
+}
+
+#[test]
+fn a_prefix_that_may_not_be_taken_is_noted_in_the_old_state_whose_cursor_stays() {
+    let mut instance = Instance::new(CURSOR);
+    instance.definition["id"] = json!("other");
+    instance.definition["uri_prefix"] = json!("t://q/");
+    assert_eq!(instance.run().code, Some(0));
+    instance.definition["id"] = json!("i");
+    instance.definition["uri_prefix"] = json!("t://p/");
+    assert_eq!(instance.run().code, Some(0));
+    instance.definition["uri_prefix"] = json!("t://q/sub/");
+    let ran = instance.run();
+    ran.assert_failed(3, "instance", "runner", "definition_invalid");
+    let since = ran.report()["cursor_held_since"].clone();
+    assert_eq!(since, ran.report()["started_at"]);
+    instance.definition["uri_prefix"] = json!("t://p/");
+    instance.write_plugin(failing());
+    let ran = instance.run();
+    assert_eq!(ran.report()["cursor_held_since"], since);
+    assert_eq!(
+        ran.events("round.started")[0]["cursor_given"],
+        true,
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn state_that_is_corrupt_is_told_and_left_untouched() {
+    for name in ["instances/i/state.db", "registry.db"] {
+        let instance = Instance::new(EMPTY);
+        assert_eq!(instance.run().code, Some(0));
+        let path = instance.state().join(name);
+        for content in [
+            "no database, and long enough to be looked at by somebody",
+            "",
+        ] {
+            fs::write(&path, content).unwrap();
+            let ran = instance.run();
+            ran.assert_failed(2, "round", "runner", "state_unavailable");
+            let report = ran.report();
+            assert_eq!(
+                report["failures"][0]["retryable"], false,
+                "{name}: {report}"
+            );
+            assert!(ran.events("plugin.started").is_empty());
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            if name.starts_with("instances") {
+                assert_eq!(report["cursor_held_since"], Value::Null);
+            }
+        }
+    }
+}
+
+#[test]
+fn state_that_cannot_be_reached_is_retryable() {
+    let instance = Instance::new(EMPTY);
+    assert_eq!(instance.run().code, Some(0));
+    let path = instance.state().join("instances/i/state.db");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    let ran = instance.run();
+    ran.assert_failed(2, "round", "runner", "state_unavailable");
+    assert_eq!(ran.report()["failures"][0]["retryable"], true);
+    // A file where the directory should be.
+    let instance = Instance::new(EMPTY);
+    instance.write("state", "");
+    let ran = instance.run();
+    ran.assert_failed(2, "round", "runner", "state_unavailable");
+    assert_eq!(ran.report()["failures"][0]["retryable"], true);
+}
