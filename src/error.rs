@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::config::{CredentialError, LocationError, PlaceError};
 use crate::ops::commit::CommitError;
+use crate::ops::connector::ConnectorError;
 use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::PushError;
 use crate::ops::remote::RemoteError;
@@ -51,6 +52,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Serve(#[from] ServeError),
+    /// A connector cannot be examined.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Connector(#[from] ConnectorError),
     /// A document cannot be committed.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -1,11 +1,23 @@
-//! `dpe connector`: be a bundled connector.
+//! The command `dpe connector`.
+
+mod check;
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Find, check and be connectors.
+use crate::config::Places;
+use crate::error::Error;
+use crate::ops::connector::list;
+use crate::ui::connector::{listed_to_json, listed_to_text};
+
+use super::block_on;
+use super::context::CommonArgs;
+use super::exit::Exit;
+
+/// Find, check and be connectors
 #[derive(Debug, Args)]
 pub(super) struct Connector {
     #[command(subcommand)]
@@ -14,30 +26,96 @@ pub(super) struct Connector {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Be a bundled connector: speak the connector protocol on stdin and stdout.
+    List(ListArgs),
+    Manifest(ManifestArgs),
+    Check(Box<check::CheckArgs>),
+    /// Be a bundled connector: speak the connector protocol on stdin and stdout
     Serve {
-        /// Which one.
+        /// Which one
         name: Name,
     },
+}
+
+/// List the connectors there are, and where
+///
+/// Those that are part of this program, and those whose manifest, dpe-connector.json, is in one of
+/// the directories of DPE_CONNECTOR_PATH or of the user's data directory, or in a directory right
+/// below it.
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Directories to look in, besides the user's own
+    #[arg(
+        long = "path",
+        env = "DPE_CONNECTOR_PATH",
+        value_name = "DIR",
+        value_delimiter = ':'
+    )]
+    directories: Vec<PathBuf>,
+}
+
+/// Print the manifest of a bundled connector
+#[derive(Debug, Args)]
+struct ManifestArgs {
+    /// Which one
+    name: String,
 }
 
 /// The bundled connectors.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Name {
-    /// A folder of files.
+    /// A folder of files
     Fs,
-    /// Git repositories.
+    /// Git repositories
     Git,
 }
 
 impl Connector {
-    /// Runs the command. The exit code is the connector's own.
-    pub(super) fn run(self) -> ExitCode {
-        let Command::Serve { name } = self.command;
+    /// Runs the command. When it is a connector, the exit code is the connector's own.
+    pub(super) fn run(self, common: &CommonArgs) -> Result<ExitCode, Error> {
+        match self.command {
+            Command::List(list) => list.run(common).map(ExitCode::from),
+            Command::Manifest(manifest) => manifest.run(common).map(ExitCode::from),
+            Command::Check(check) => block_on(check.run(common)),
+            Command::Serve { name } => Ok(ExitCode::from(name.serve())),
+        }
+    }
+}
+
+impl Name {
+    fn serve(self) -> u8 {
         let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
-        ExitCode::from(match name {
-            Name::Fs => dpe_connector_fs::main(stdin, stdout, stderr),
-            Name::Git => dpe_connector_git::main(stdin, stdout, stderr),
-        })
+        match self {
+            Self::Fs => dpe_connector_fs::main(stdin, stdout, stderr),
+            Self::Git => dpe_connector_git::main(stdin, stdout, stderr),
+        }
+    }
+}
+
+impl ListArgs {
+    fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
+        let voice = common.voice();
+        let given = self.directories.into_iter();
+        let given = given.filter(|directory| !directory.as_os_str().is_empty());
+        let directories: Vec<PathBuf> = given.chain(Places::connectors()).collect();
+        for listed in list::list(&directories) {
+            let line = if voice.json {
+                listed_to_json(&listed)
+            } else {
+                listed_to_text(&listed)
+            };
+            if !voice.result(&line).map_err(Error::Output)? {
+                break;
+            }
+        }
+        Ok(Exit::Success)
+    }
+}
+
+impl ManifestArgs {
+    fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
+        let text = list::bundled_manifest(&self.name)?;
+        let written = common.voice().result(text.trim_end());
+        written.map_err(Error::Output)?;
+        Ok(Exit::Success)
     }
 }

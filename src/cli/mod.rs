@@ -100,7 +100,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         })?;
     }
     match command {
-        Command::Connector(connector) => Ok(connector.run()),
+        Command::Connector(connector) => connector.run(&common),
         Command::HashObject(hash_object) => hash_object.run().map(ExitCode::from),
         Command::Push(push) => block_on(push.run(&common)),
         Command::Ls(ls) => block_on(ls.run(&common)),

@@ -49,6 +49,12 @@ impl Places {
         Ok(places.state.join("dpe"))
     }
 
+    /// Returns the directory of the user's own connectors, each in a directory of its own; nothing
+    /// if the home directory is not known.
+    pub fn connectors() -> Option<PathBuf> {
+        Some(Self::find()?.data.join("dpe").join("connectors"))
+    }
+
     fn find() -> Option<Self> {
         let strategy = etcetera::choose_base_strategy().ok()?;
         let home = strategy.home_dir();

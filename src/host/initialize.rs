@@ -63,7 +63,8 @@ fn instance(code: &'static str, why: String) -> Failure {
     Failure::new(Level::Instance, FailureSource::Runner, code, why)
 }
 
-fn shape(result: Value<'_>) -> Result<PluginIdentity, &'static str> {
+/// Reads the result of `initialize`, whoever it is.
+pub(super) fn shape(result: Value<'_>) -> Result<PluginIdentity, &'static str> {
     let mut identity = PluginIdentity {
         name: String::new(),
         version: String::new(),

@@ -1,7 +1,7 @@
 //! A connector as the runner uses it: started, asked for batches, closed.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -224,7 +224,12 @@ fn connect(launch: &Launch<'_>) -> Result<Connection, Failure> {
         let why = format!("cannot start {}: {why}", launch.program.display());
         instance("definition_invalid", why)
     };
-    let mut child = spawn(launch).map_err(|why| failed(&why))?;
+    let program = Program {
+        path: &launch.program,
+        args: &launch.args,
+        environment: &launch.environment,
+    };
+    let mut child = spawn(program).map_err(|why| failed(&why))?;
     if let Some(pid) = child.id() {
         (launch.on_event)(ProcessEvent::Started { pid });
     }
@@ -246,11 +251,23 @@ fn connect(launch: &Launch<'_>) -> Result<Connection, Failure> {
     .map_err(|why| failed(&why))
 }
 
-fn spawn(launch: &Launch<'_>) -> std::io::Result<Child> {
-    Command::new(&launch.program)
-        .args(&launch.args)
+/// What is executed, directly, with exactly this environment.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// The executable.
+    pub path: &'a Path,
+    /// Its arguments.
+    pub args: &'a [OsString],
+    /// All its variables.
+    pub environment: &'a [(OsString, OsString)],
+}
+
+/// Starts a process with three pipes, as the leader of a group of its own.
+pub(super) fn spawn(program: Program<'_>) -> std::io::Result<Child> {
+    Command::new(program.path)
+        .args(program.args)
         .env_clear()
-        .envs(launch.environment.iter().cloned())
+        .envs(program.environment.iter().cloned())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -4,6 +4,7 @@
 //! The room knows no flags and writes to no terminal.
 
 pub mod commit;
+pub mod connector;
 pub mod hash_object;
 pub mod list;
 pub mod push;

@@ -3,6 +3,7 @@
 //! Text for people goes to stderr, results and JSON to stdout. A reader that went away is no
 //! error: nothing more is written, and the work goes on.
 
+pub mod connector;
 mod diagnostic;
 pub mod document;
 mod log;

@@ -1,0 +1,108 @@
+//! Where verdicts come together.
+
+use crate::host::Trouble;
+use crate::ops::connector::error::ConnectorError;
+
+use super::session::{ROOMY, start};
+use super::{Checked, Rule, Subject, Verdict, rule};
+
+/// What trying out a rule came to: what was seen, or why the rule is not known to be kept.
+pub(super) type Found<T> = Result<T, Why>;
+
+/// Why a rule is not known to be kept.
+#[derive(Clone, Debug)]
+pub(super) enum Why {
+    /// It is broken.
+    Broken(String),
+    /// Something else than a response was on stdout, so nothing can be said about this rule.
+    Framing(String),
+    /// It could not be tried out.
+    Unknown(String),
+}
+
+impl Why {
+    /// Returns that the rule is broken.
+    pub(super) fn broken(why: impl Into<String>) -> Self {
+        Self::Broken(why.into())
+    }
+
+    /// Returns that the rule could not be tried out.
+    pub(super) fn unknown(why: impl Into<String>) -> Self {
+        Self::Unknown(why.into())
+    }
+}
+
+impl From<Trouble> for Why {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Framing(why) => Self::Framing(why),
+            other => Self::Broken(other.to_string()),
+        }
+    }
+}
+
+/// Takes the verdicts of one examination.
+pub(super) struct Bench<'b> {
+    pub(super) subject: &'b Subject,
+    tell: &'b mut dyn FnMut(Checked),
+    /// What was on stdout first that should not be there.
+    framing: Option<String>,
+    has_failed: bool,
+}
+
+impl<'b> Bench<'b> {
+    pub(super) fn new(subject: &'b Subject, tell: &'b mut dyn FnMut(Checked)) -> Self {
+        Self {
+            subject,
+            tell,
+            framing: None,
+            has_failed: false,
+        }
+    }
+
+    /// Tries whether there is a program at all.
+    pub(super) fn start(&self) -> Result<(), ConnectorError> {
+        start(self.subject, ROOMY)
+            .map(drop)
+            .map_err(|source| ConnectorError::Start {
+                program: self.subject.program.clone(),
+                source,
+            })
+    }
+
+    /// Takes what trying out a rule came to.
+    pub(super) fn take(&mut self, rule: Rule, found: Found<String>) {
+        let (verdict, detail) = match found {
+            Ok(detail) => (Verdict::Ok, detail),
+            Err(Why::Broken(why)) => (Verdict::Failed, why),
+            Err(Why::Unknown(why)) => (Verdict::Skipped, why),
+            Err(Why::Framing(why)) => {
+                self.framing.get_or_insert(why);
+                (Verdict::Skipped, "the framing is broken".to_owned())
+            }
+        };
+        self.has_failed |= verdict == Verdict::Failed;
+        (self.tell)(Checked {
+            rule,
+            verdict,
+            detail: self.subject.mask.hide(&detail).into_owned(),
+        });
+    }
+
+    /// Takes that rules cannot be tried out, for want of something else.
+    pub(super) fn skip(&mut self, rules: &[Rule], why: &str) {
+        for rule in rules {
+            self.take(*rule, Err(Why::unknown(why)));
+        }
+    }
+
+    /// Takes the verdict that all processes together lead to, and returns whether no rule is broken.
+    pub(super) fn finish(mut self) -> bool {
+        let found = match self.framing.take() {
+            Some(why) => Err(Why::Broken(why)),
+            None => Ok("nothing but responses on stdout".to_owned()),
+        };
+        self.take(rule::FRAMING, found);
+        !self.has_failed
+    }
+}

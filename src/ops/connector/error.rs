@@ -1,0 +1,111 @@
+//! Why a connector cannot be examined.
+
+use std::io;
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::host::ConfigViolation;
+use crate::model::InvalidUri;
+
+/// What is needed for an examination and is not there.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ConnectorError {
+    /// There is no such program, or it cannot be executed.
+    #[error("cannot start {}", program.display())]
+    #[diagnostic(
+        code(dpe::connector::start),
+        help(
+            "give the command of the connector behind `--`; a name without a slash is searched in PATH"
+        )
+    )]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// No connector of this name is bundled.
+    #[error("no connector named {name} is bundled")]
+    #[diagnostic(
+        code(dpe::connector::unknown),
+        help(
+            "`dpe connector list` shows which there are; others are checked by their command, behind `--`"
+        )
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// A file that was named cannot be read.
+    #[error("cannot read {}", path.display())]
+    #[diagnostic(code(dpe::connector::read), help("check the path and its permissions"))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A configuration that is none.
+    #[error("the configuration is no JSON object the contract allows: {why}")]
+    #[diagnostic(
+        code(dpe::connector::config),
+        help("give an object of strict JSON, or `@` and the file it is in")
+    )]
+    Config {
+        /// What is wrong.
+        why: String,
+    },
+    /// A configuration that the schema of the manifest forbids.
+    #[error("{violation}")]
+    #[diagnostic(
+        code(dpe::connector::config_schema),
+        help("give a configuration with --config that the config_schema of the manifest allows")
+    )]
+    ConfigSchema {
+        /// What is wrong.
+        violation: ConfigViolation,
+    },
+    /// A prefix that is none.
+    #[error("{prefix} is no URI prefix")]
+    #[diagnostic(
+        code(dpe::connector::prefix),
+        help("give a URI in its normal form, such as wiki://eng/")
+    )]
+    Prefix {
+        /// The prefix.
+        prefix: String,
+        /// Why; nothing if it is a URI, but not in its normal form.
+        #[source]
+        source: Option<InvalidUri>,
+    },
+    /// A secret that cannot be had.
+    #[error("the secret {name} is not there, empty, or no text")]
+    #[diagnostic(
+        code(dpe::connector::secret),
+        help(
+            "say with --secret NAME=env:VARIABLE or NAME=file:PATH where each required secret of the manifest is"
+        )
+    )]
+    Secret {
+        /// Its name.
+        name: String,
+    },
+    /// A secret the manifest does not have.
+    #[error("the manifest declares no secret {name}")]
+    #[diagnostic(
+        code(dpe::connector::undeclared_secret),
+        help("declare it under `secrets` in the manifest")
+    )]
+    UndeclaredSecret {
+        /// Its name.
+        name: String,
+    },
+    /// This program itself cannot be found, which the bundled connectors are part of.
+    #[error("cannot find this program")]
+    #[diagnostic(code(dpe::connector::executable), help("start dpe by its path"))]
+    Executable(#[source] io::Error),
+}

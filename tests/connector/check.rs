@@ -1,0 +1,266 @@
+//! `dpe connector check` against connectors that keep the contract, and against one that breaks
+//! one rule at a time.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Output;
+use std::thread;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{connector, objects};
+
+const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/connector/plugin.py");
+
+const MANIFEST: &str = r#"{"manifest_version":1,"name":"probed","version":"1",
+    "protocol_versions":["dpe-connector/1"],
+    "config_schema":{"type":"object","required":["space"],"properties":{"space":{"type":"string"}}},
+    "secrets":[{"name":"TOKEN","required":false}]}"#;
+
+/// All rules, in the order of their lines.
+const RULES: [&str; 21] = [
+    "manifest",
+    "before_initialize",
+    "version_refused",
+    "config_refused",
+    "initialize",
+    "unknown_method",
+    "round",
+    "items",
+    "prefix",
+    "blobs",
+    "unknown_handle",
+    "unknown_next",
+    "cancel",
+    "shutdown",
+    "oversized_request",
+    "message_limit",
+    "determinism",
+    "cursor",
+    "cursor_fallback",
+    "end_of_input",
+    "framing",
+];
+
+struct Probed {
+    folder: TempDir,
+    manifest: &'static str,
+}
+
+impl Probed {
+    fn new(manifest: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("manifest.json"), manifest).unwrap();
+        Self { folder, manifest }
+    }
+
+    fn check(&self, flags: &[&str], broken: &str) -> Output {
+        let manifest = self.folder.path().join("manifest.json");
+        let manifest = manifest.to_str().unwrap();
+        // Nothing but these two has to wait until its time is up.
+        let is_slow = ["cancel", "end_of_input"].contains(&broken);
+        let wait = if is_slow { "3" } else { "20" };
+        let mut arguments = vec!["check", "--prefix", "x://check/", "--wait", wait];
+        if !self.manifest.is_empty() {
+            arguments.extend(["--manifest", manifest]);
+        }
+        arguments.extend(flags);
+        arguments.extend([
+            "--config",
+            r#"{"space":"s"}"#,
+            "--",
+            "python3",
+            PLUGIN,
+            broken,
+        ]);
+        connector(&arguments).output().unwrap()
+    }
+}
+
+/// Returns the names of the checks with this verdict.
+fn with_verdict(output: &Output, verdict: &str) -> BTreeSet<String> {
+    let is_wanted = |object: &Value| object["verdict"] == verdict;
+    let checks = objects(output).into_iter().filter(is_wanted);
+    checks
+        .map(|object| object["check"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_connector_that_keeps_the_contract_passes_every_check() {
+    let output = Probed::new(MANIFEST).check(&["--json"], "");
+    let checks = objects(&output);
+    let names: Vec<_> = checks
+        .iter()
+        .map(|check| check["check"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, RULES);
+    for check in &checks {
+        assert_eq!(check["verdict"], "ok", "{check}");
+        assert!(check["section"].as_str().unwrap().starts_with('§'));
+    }
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn the_table_for_people_has_a_line_for_each_check() {
+    let output = Probed::new(MANIFEST).check(&[], "prefix");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), RULES.len());
+    assert!(
+        text.contains("\nunknown_method     ok       §9        refused with -32601\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nprefix             failed   §3        x://elsewhere/a: out_of_prefix"),
+        "{text}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// What one broken rule hides need not be known, but no other rule may be called broken.
+#[test]
+fn each_broken_rule_is_found_and_no_other() {
+    let mut broken: Vec<(&str, &str)> = RULES[1..].iter().map(|rule| (*rule, *rule)).collect();
+    broken.extend([("segments", "items"), ("blob_size", "blobs")]);
+    let probed = &Probed::new(MANIFEST);
+    // Processes mostly wait for each other.
+    for some in broken.chunks(6) {
+        thread::scope(|scope| {
+            for (mode, rule) in some {
+                scope.spawn(move || {
+                    let output = probed.check(&["--json"], mode);
+                    let failed = with_verdict(&output, "failed");
+                    assert_eq!(failed, BTreeSet::from([(*rule).to_owned()]), "{mode}");
+                    assert_eq!(output.status.code(), Some(1), "{mode}");
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_manifest_that_is_none_is_a_broken_rule_and_the_rest_is_checked_without() {
+    let output = Probed::new(r#"{"manifest_version":1}"#).check(&["--json"], "");
+    assert_eq!(
+        with_verdict(&output, "failed"),
+        BTreeSet::from(["manifest".to_owned()])
+    );
+    assert_eq!(
+        with_verdict(&output, "skipped"),
+        BTreeSet::from(["config_refused".to_owned()])
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn without_a_manifest_a_bad_configuration_can_be_given() {
+    let flags = ["--json", "--bad-config", r#"{"space":1}"#];
+    let output = Probed::new("").check(&flags, "");
+    assert_eq!(
+        with_verdict(&output, "skipped"),
+        BTreeSet::from(["manifest".to_owned()])
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn secrets_reach_the_connector_and_not_the_results() {
+    let probed = Probed::new(MANIFEST);
+    let path = probed.folder.path().join("token");
+    fs::write(&path, "geheimnis\n").unwrap();
+    let secret = format!("TOKEN=file:{}", path.display());
+    let output = probed.check(&["--json", "--secret", &secret], "cursor_fallback");
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(text.contains("refused [REDACTED]"), "{text}");
+    assert!(!text.contains("geheimnis"));
+}
+
+#[test]
+fn what_is_missing_is_said_before_anything_is_checked() {
+    let probed = Probed::new(MANIFEST);
+    let manifest = probed.folder.path().join("manifest.json");
+    let with_manifest = ["check", "--manifest", manifest.to_str().unwrap()];
+    let good = ["--config", r#"{"space":"s"}"#];
+    for (arguments, code, expected) in [
+        (
+            vec!["check", "--", "/nowhere/at/all"],
+            3,
+            "dpe::connector::start",
+        ),
+        (vec!["check", "unheard_of"], 3, "dpe::connector::unknown"),
+        (vec!["check"], 64, "required"),
+        (
+            vec!["check", "--secret", "A", "--", "x"],
+            64,
+            "NAME=env:VARIABLE",
+        ),
+        (
+            [&with_manifest[..], &["--", "x"]].concat(),
+            3,
+            "dpe::connector::config_schema",
+        ),
+        (
+            vec!["check", "--config", "[]", "--", "x"],
+            3,
+            "dpe::connector::config",
+        ),
+        (
+            vec!["check", "--config", "{\"a\":1,\"a\":2}", "--", "x"],
+            3,
+            "dpe::connector::config",
+        ),
+        (
+            vec!["check", "--prefix", "X://y/", "--", "x"],
+            3,
+            "dpe::connector::prefix",
+        ),
+        (
+            [
+                &with_manifest[..],
+                &good,
+                &["--secret", "TOKEN=env:NOT_THERE", "--", "x"],
+            ]
+            .concat(),
+            3,
+            "dpe::connector::secret",
+        ),
+        (
+            [
+                &with_manifest[..],
+                &good,
+                &["--secret", "OTHER=env:PATH", "--", "x"],
+            ]
+            .concat(),
+            3,
+            "dpe::connector::undeclared_secret",
+        ),
+    ] {
+        let output = connector(&arguments).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?} {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?} {stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn the_bundled_connector_for_folders_passes_every_check() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..45 {
+        let path = folder.path().join(format!("{number}.md"));
+        fs::write(path, format!("# {number}\n\nText.\n")).unwrap();
+    }
+    // The beginning of a picture says how large it is; too many bytes to go with the item.
+    let header = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU";
+    let picture = [&header[..], &[7; 200_000]].concat();
+    fs::write(folder.path().join("picture.png"), picture).unwrap();
+    let config = format!("{{\"root\":{:?}}}", folder.path());
+    let arguments = ["check", "fs", "--json", "--config", &config];
+    let output = connector(&arguments).output().unwrap();
+    for check in objects(&output) {
+        assert_eq!(check["verdict"], "ok", "{check}");
+    }
+    assert_eq!(output.status.code(), Some(0));
+}
