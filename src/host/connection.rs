@@ -3,6 +3,7 @@
 //! Writes, reads and the end of the process are watched together, since a plugin may answer
 //! before it has read everything, and may die at any point (connector contract §9, §15, §17).
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::process::ExitStatus;
@@ -61,6 +62,10 @@ pub(super) struct Connection {
     limit: u64,
     grace: Duration,
     last_id: i64,
+    /// The request that waits for its response.
+    pending: Option<i64>,
+    /// Requests whose response nobody waits for any more.
+    abandoned: HashSet<i64>,
     exited: Option<(ExitStatus, Instant)>,
 }
 
@@ -86,6 +91,8 @@ impl Connection {
             limit,
             grace,
             last_id: 0,
+            pending: None,
+            abandoned: HashSet::new(),
             exited: None,
         })
     }
@@ -111,24 +118,37 @@ impl Connection {
         }
         let id = self.last_id;
         self.queue(&Outgoing::notification("cancel", CancelParams { id }));
-        match timeout(self.grace, self.response(id)).await {
+        let answered = timeout(self.grace, self.response(id)).await;
+        self.pending = None;
+        match answered {
             Ok(Ok(_)) => Ok(Answer::AfterCancel),
             Ok(Err(broken)) => Err(broken),
             Err(_) => Err(Broken::Unresponsive),
         }
     }
 
-    /// Sends a request and waits for its response, at most `deadline`; nothing is cancelled after that.
+    /// Sends a request and waits for its response, at most `deadline`; nothing is cancelled after
+    /// that. A caller that gives up before abandons the request: it is cancelled before the next
+    /// one, and its response is ignored.
     pub(super) async fn ask<P: Serialize>(
         &mut self,
         method: &str,
         params: P,
         deadline: Duration,
     ) -> Result<Option<Outcome>, Broken> {
+        if let Some(id) = self.pending.take() {
+            self.abandoned.insert(id);
+            self.queue(&Outgoing::notification("cancel", CancelParams { id }));
+        }
         self.last_id += 1;
         let id = self.last_id;
         self.queue(&Outgoing::request(id, method, params));
-        timeout(deadline, self.response(id)).await.ok().transpose()
+        self.pending = Some(id);
+        let answered = timeout(deadline, self.response(id)).await.ok().transpose();
+        if !matches!(answered, Ok(None)) {
+            self.pending = None;
+        }
+        answered
     }
 
     /// Returns how the process ended, if it has.
@@ -176,7 +196,16 @@ impl Connection {
                 // In this order: what was written before the exit still counts.
                 biased;
                 line = self.stdout.next() => match line {
-                    Ok(NextLine::Whole(line)) => return outcome_of(id, line),
+                    Ok(NextLine::Whole(line)) => {
+                        let response = parse(line).map_err(Broken::Violation)?;
+                        if response.id == id {
+                            return Ok(response.outcome);
+                        }
+                        if !self.abandoned.remove(&response.id) {
+                            let why = format!("a response to {}, which was not asked", response.id);
+                            return Err(Broken::Violation(why));
+                        }
+                    }
                     Ok(NextLine::TooLong) => {
                         let why = format!("a line above max_message_bytes ({})", self.limit);
                         return Err(Broken::Violation(why));
@@ -259,17 +288,6 @@ impl Drop for Connection {
             std::thread::sleep(REAPING_PAUSE);
         }
     }
-}
-
-/// Reads the response to request `id`, the only one that may come: whoever leaves a request open is
-/// ended.
-fn outcome_of(id: i64, line: Vec<u8>) -> Result<Outcome, Broken> {
-    let response = parse(line).map_err(Broken::Violation)?;
-    if response.id == id {
-        return Ok(response.outcome);
-    }
-    let why = format!("a response to {}, which was not asked", response.id);
-    Err(Broken::Violation(why))
 }
 
 async fn write_some(stdin: &mut Option<ChildStdin>, bytes: &[u8]) -> io::Result<usize> {

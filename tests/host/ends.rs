@@ -129,6 +129,28 @@ shutdown()
 }
 
 #[tokio::test]
+async fn a_scan_that_nobody_waits_for_any_more_is_cancelled_and_its_late_answer_ignored() {
+    let script = Script::initialized(
+        r#"
+request = read()
+cancel = read()
+assert cancel == {"jsonrpc": "2.0", "method": "cancel", "params": {"id": request["id"]}}, cancel
+result(request, FINAL)
+following = read()
+assert following["method"] == "scan" and following["id"] != request["id"], following
+result(following, FINAL)
+shutdown()
+"#,
+    );
+    let mut process = script.start().await.unwrap();
+    let scan = process.scan(ScanRequest::default());
+    let given_up = tokio::time::timeout(Duration::from_millis(300), scan).await;
+    assert!(given_up.is_err());
+    assert!(process.scan(ScanRequest::default()).await.is_ok());
+    process.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_plugin_that_ignores_cancel_is_killed_with_everything_it_started() {
     let mut script = Script::initialized(&format!("{GRANDCHILD}\nread()\ntime.sleep(1000)"));
     script.deadlines.scan = Duration::from_millis(500);
