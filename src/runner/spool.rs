@@ -38,8 +38,9 @@ pub(super) struct Spool {
     /// Longest blob the remote takes.
     blob_max_bytes: u64,
     kept: HashMap<BlobRef, Weak<dyn BlobBytes>>,
-    /// What was read of the handles of this batch.
-    handles: HashMap<Handle, Result<BlobRef, BlobTrouble>>,
+    /// What was read of the handles of this batch, by name; of trouble, the size that was
+    /// announced too.
+    handles: HashMap<String, Result<BlobRef, (Option<u64>, BlobTrouble)>>,
     /// The file that takes the next blob, and its length.
     file: (Weak<File>, u64),
     in_memory: Arc<AtomicU64>,
@@ -108,21 +109,32 @@ impl Spool {
             ByteSource::Inline(bytes) => return self.inline(bytes).await,
             ByteSource::Handle(handle) => handle,
         };
+        if let Some(size) = handle.size.filter(|size| *size > self.blob_max_bytes) {
+            return Ok(Err(self.too_large(size)));
+        }
         if let Some(known) = self.known(handle) {
             return Ok(known);
         }
         let read = self.read(source, handle).await?;
         let known = read.as_ref().map(|fetched| fetched.blob);
-        let known = known.map_err(BlobTrouble::clone);
-        self.handles.insert(handle.clone(), known);
+        let known = known.map_err(|trouble| (handle.size, trouble.clone()));
+        self.handles.insert(handle.name.clone(), known);
         Ok(read)
     }
 
-    /// Returns what a handle of this batch came to, unless its bytes are needed and gone.
+    /// Returns what a handle of this batch came to, unless its bytes are needed and gone, or what
+    /// it came to depended on another size that was announced.
     fn known(&self, handle: &Handle) -> Option<Result<Fetched, BlobTrouble>> {
-        match self.handles.get(handle)? {
-            Err(trouble) => Some(Err(trouble.clone())),
-            Ok(blob) => self.still(*blob).map(Ok),
+        match self.handles.get(&handle.name)? {
+            Err((size, trouble)) => {
+                let is_same = *size == handle.size || trouble.code == "blob_read_failed";
+                is_same.then(|| Err(trouble.clone()))
+            }
+            Ok(blob) => {
+                let fetched = self.still(*blob)?;
+                let trouble = self.judge_length(handle, fetched.bytes.length(), true);
+                Some(trouble.map_or(Ok(fetched), Err))
+            }
         }
     }
 
@@ -153,9 +165,6 @@ impl Spool {
         source: &mut S,
         handle: &Handle,
     ) -> Result<Result<Fetched, BlobTrouble>, Failure> {
-        if let Some(size) = handle.size.filter(|size| *size > self.blob_max_bytes) {
-            return Ok(Err(self.too_large(size)));
-        }
         let mut intake = self.intake();
         let mut waiting = Bytes::new();
         let mut length = 0;
