@@ -222,9 +222,15 @@ impl<'t> Envelope<'t, '_> {
             let value = self.value.member(member)?.as_str()?;
             Some(normalised_or_raw(&value))
         };
-        match (text("file_uri"), text("from_uri"), text("to_uri")) {
-            (Some(uri), ..) => Subject::Document(uri),
-            (None, Some(from_uri), Some(to_uri)) => Subject::Move { from_uri, to_uri },
+        let kind = self.value.member("kind").and_then(Value::as_str);
+        let (document, sides) = match kind.as_deref() {
+            Some("move") => (None, (text("from_uri"), text("to_uri"))),
+            Some("document" | "delete" | "error") => (text("file_uri"), (None, None)),
+            _ => (text("file_uri"), (text("from_uri"), text("to_uri"))),
+        };
+        match (document, sides) {
+            (Some(uri), _) => Subject::Document(uri),
+            (None, (Some(from_uri), Some(to_uri))) => Subject::Move { from_uri, to_uri },
             _ => Subject::Unknown,
         }
     }
@@ -320,6 +326,33 @@ mod tests {
             r#"{"kind":"error","code":"internal","message":"m"}"#,
         ] {
             assert!(invalid(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rejected_item_is_named_by_the_members_of_its_kind() {
+        for (text, expected) in [
+            (
+                r#"{"kind":"move","from_uri":"w://eng/a","to_uri":"w://eng/b","file_uri":"w://eng/c"}"#,
+                Subject::Move {
+                    from_uri: "w://eng/a".into(),
+                    to_uri: "w://eng/b".into(),
+                },
+            ),
+            (
+                r#"{"kind":"document","file_uri":"W://eng/%61","from_uri":"w://eng/b","to_uri":"w://eng/c"}"#,
+                Subject::Document("w://eng/a".into()),
+            ),
+            (
+                r#"{"kind":"delete","from_uri":"w://eng/a","to_uri":"w://eng/b"}"#,
+                Subject::Unknown,
+            ),
+            (
+                r#"{"file_uri":"no uri"}"#,
+                Subject::Document("no uri".into()),
+            ),
+        ] {
+            assert_eq!(verdict(text).unwrap_err().2, expected, "{text}");
         }
     }
 
