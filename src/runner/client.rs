@@ -197,17 +197,20 @@ impl<T: Transport> Client<T> {
 impl<T: Transport> Remote for Client<T> {
     async fn heads(&self, uris: &[FileUri]) -> Result<Vec<Option<Hash>>, WriteError> {
         let contract = self.terms.contract;
-        let at_once = usize::try_from(self.terms.limits.batch_head_max)
-            .unwrap_or(usize::MAX)
-            .max(1);
         let mut all = Vec::with_capacity(uris.len());
-        for uris in uris.chunks(at_once) {
+        for uris in uris.chunks(self.heads_at_once()) {
             let texts: Vec<&str> = uris.iter().map(FileUri::as_str).collect();
             let request = heads::Request { uris: &texts }.into_http(contract);
             let decode = |reply: &Response| heads::decode(reply, contract, texts.len());
             all.extend(self.read(Operation::BatchHead, request, decode).await?);
         }
         Ok(all)
+    }
+
+    fn heads_at_once(&self) -> usize {
+        usize::try_from(self.terms.limits.batch_head_max)
+            .unwrap_or(usize::MAX)
+            .max(1)
     }
 
     async fn is_empty(&self, prefix: &str) -> Result<bool, WriteError> {

@@ -56,6 +56,10 @@ impl<R: Remote> Remote for DryRun<'_, R> {
         Ok(heads)
     }
 
+    fn heads_at_once(&self) -> usize {
+        self.remote.map_or(usize::MAX, R::heads_at_once)
+    }
+
     async fn is_empty(&self, prefix: &str) -> Result<bool, WriteError> {
         match self.remote {
             Some(remote) => remote.is_empty(prefix).await,

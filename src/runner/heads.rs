@@ -25,6 +25,18 @@ pub(super) async fn read<R: Remote>(
     uris: &[FileUri],
     observer: &dyn Observer,
 ) -> Result<Vec<Head>, Failure> {
+    let mut heads = Vec::with_capacity(uris.len());
+    for uris in uris.chunks(remote.heads_at_once()) {
+        heads.extend(batch(remote, uris, observer).await?);
+    }
+    Ok(heads)
+}
+
+async fn batch<R: Remote>(
+    remote: &R,
+    uris: &[FileUri],
+    observer: &dyn Observer,
+) -> Result<Vec<Head>, Failure> {
     let refused = match remote.heads(uris).await {
         Ok(heads) => return Ok(heads.into_iter().map(Ok).collect()),
         Err(error) if error.failure.level != Level::Item => return Err(error.failure),

@@ -210,6 +210,11 @@ pub trait Remote: Send + Sync {
         uris: &[FileUri],
     ) -> impl Future<Output = Result<Vec<Option<Hash>>, WriteError>> + Send;
 
+    /// Returns how many heads the remote takes in one request.
+    fn heads_at_once(&self) -> usize {
+        usize::MAX
+    }
+
     /// Returns whether there is no document below `prefix`.
     ///
     /// # Errors
