@@ -195,6 +195,7 @@ fn classify_operation(error: &OperationError, outcome_unknown: bool) -> Failure 
 fn classify_reply(error: &ReplyError, outcome_unknown: bool) -> Failure {
     let remote = FailureSource::Remote;
     match error {
+        ReplyError::Coded(coded) if coded.status == 401 => unauthorized(),
         ReplyError::Coded(coded) if coded.known == Some(ErrorCode::ContractUnsupported) => {
             let message = coded.message.clone();
             Failure::new(Level::Instance, remote, "remote_incompatible", message)
@@ -211,10 +212,7 @@ fn classify_reply(error: &ReplyError, outcome_unknown: bool) -> Failure {
             let message = coded.message.clone();
             Failure::new(Level::Item, remote, coded.code.clone(), message)
         }
-        ReplyError::Unexpected { status: 401, .. } => {
-            let message = "the remote wants a credential (status 401)";
-            Failure::new(Level::Instance, remote, "remote_unauthorized", message)
-        }
+        ReplyError::Unexpected { status: 401, .. } => unauthorized(),
         ReplyError::Unexpected { status, .. } => {
             let message = format!("the remote answered with status {status}, which is not DPE");
             Failure::new(Level::Round, remote, "remote_protocol_error", message)
@@ -226,6 +224,27 @@ fn classify_reply(error: &ReplyError, outcome_unknown: bool) -> Failure {
             "remote_incompatible",
             error.to_string(),
         ),
+    }
+}
+
+fn unauthorized() -> Failure {
+    let message = "the remote wants a credential (status 401)";
+    let code = "remote_unauthorized";
+    Failure::new(Level::Instance, FailureSource::Remote, code, message)
+}
+
+/// Returns a failure of the remote as the connector contract has it: a request that cannot be
+/// built is for now a remote that cannot be reached (§25.2, §35). A person is told what to mend.
+pub fn by_the_contract(failure: Failure) -> Failure {
+    if failure.code != "definition_invalid" {
+        return failure;
+    }
+    Failure {
+        level: Level::Round,
+        source: FailureSource::Remote,
+        code: "remote_unavailable".into(),
+        retryable: true,
+        ..failure
     }
 }
 

@@ -1,39 +1,94 @@
 //! The end of a round: its outcome, and whether the cursor moves (connector contract §16, §23).
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use crate::model::FileUri;
-use crate::state::{CursorChange, StateError};
-use crate::sync::event::Event;
+use crate::state::{self, Change, CursorChange, StateError};
+use crate::sync::event::{Event, Observer};
 use crate::sync::failure::Failure;
 use crate::sync::ports::{Remote, Source};
 use crate::sync::report::{Outcome, Report};
 
 use super::feed::Enumerated;
+use super::interruption::unless;
 use super::landing::state_failure;
 use super::round::{Profile, Round, Scope};
 
+/// The pause before saving is tried again (§34).
+const STATE_PAUSE: Duration = Duration::from_millis(200);
+
+/// Notes that a call that began at `started_at` did not end well, and returns since when that is
+/// so (§23). That it cannot be written changes nothing else. For calls that end before their round
+/// begins; a [`Round`] does so itself.
+pub fn hold(
+    state: &mut state::Instance,
+    started_at: &str,
+    observer: &dyn Observer,
+) -> Option<String> {
+    let not_noted = |error: StateError| {
+        let failure = state_failure(error);
+        observer.event(Event::HeldWriteFailed(&failure));
+    };
+    let since = match state.held_since() {
+        Ok(since) => since.unwrap_or_else(|| started_at.to_owned()),
+        Err(error) => {
+            not_noted(error);
+            return Some(started_at.to_owned());
+        }
+    };
+    if let Err(error) = state.finish(CursorChange::Keep, Some(&since)) {
+        not_noted(error);
+    }
+    Some(since)
+}
+
 impl<R: Remote, S: Source> Round<'_, R, S> {
-    /// Decides the outcome and stores the cursor, or since when it is held.
+    /// Tries again to save what is known; whether that succeeds or not, the round has failed.
+    pub(super) async fn save_again(&mut self, changes: &[Change]) -> Result<(), Failure> {
+        let tracking = self.settings.scope.tracking();
+        let mut saved = Ok(());
+        for _ in 0..self.settings.state_retries {
+            let pause = async {
+                tokio::time::sleep(STATE_PAUSE).await;
+                Ok(())
+            };
+            unless(self.cancel, pause).await?;
+            saved = self.state.save_again(changes, tracking);
+            if saved.is_ok() {
+                break;
+            }
+        }
+        saved.map_err(|error| {
+            let failure = state_failure(error);
+            Failure {
+                message: format!("nor could it be saved later: {}", failure.message),
+                ..failure
+            }
+        })
+    }
+
+    /// Decides the outcome and stores the cursor, or since when it is held. Without an
+    /// `enumerated` the round has failed, which is reported.
     pub(super) fn close(
         &mut self,
-        ended: Result<Enumerated, Failure>,
+        enumerated: Option<Enumerated>,
         touched: &HashSet<FileUri>,
         report: &mut Report,
     ) -> Result<(), Failure> {
-        match ended {
-            Ok(enumerated) if report.failures.is_empty() => {
+        match enumerated {
+            Some(enumerated) if report.failures.is_empty() => {
                 report.outcome = Outcome::Succeeded;
                 self.store_cursor(&enumerated, report)?;
             }
-            Ok(_) => {
+            Some(_) => {
                 report.outcome = Outcome::Partial;
                 self.hold_cursor(report);
             }
-            Err(failure) => {
+            None => {
                 report.outcome = Outcome::Failed;
                 self.hold_cursor(report);
-                return Err(failure);
+                return Ok(());
             }
         }
         self.count_untouched(touched, report)
@@ -44,8 +99,9 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         enumerated: &Enumerated,
         report: &mut Report,
     ) -> Result<(), Failure> {
+        let since = self.state.held_since().map_err(state_failure)?;
         if self.settings.scope == Scope::Named {
-            report.cursor_held_since = self.state.held_since().map_err(state_failure)?;
+            report.cursor_held_since = since;
             return Ok(());
         }
         let takes_cursors = self.source.identity().supports_cursor;
@@ -55,31 +111,25 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             _ if !takes_cursors || stored.is_none() => CursorChange::Clear,
             _ => CursorChange::Keep,
         };
-        self.state.finish(change, None).map_err(state_failure)?;
-        report.cursor_persisted = matches!(change, CursorChange::Store(_));
+        let carries_a_cursor = matches!(change, CursorChange::Store(_));
+        match self.state.finish(change, None).map_err(state_failure) {
+            Ok(()) => report.cursor_persisted = carries_a_cursor,
+            Err(failure) if carries_a_cursor => {
+                let since = since.unwrap_or_else(|| report.started_at.clone());
+                report.cursor_held_since = Some(since);
+                return Err(failure);
+            }
+            Err(failure) => self.observer.event(Event::HeldWriteFailed(&failure)),
+        }
         Ok(())
     }
 
-    /// Notes since when the cursor is held. That this cannot be written changes nothing else.
+    /// Notes since when the cursor is held.
     fn hold_cursor(&mut self, report: &mut Report) {
-        let since = match self.state.held_since() {
-            Ok(since) => since,
-            Err(error) => return self.not_noted(error),
+        report.cursor_held_since = match self.settings.scope {
+            Scope::Whole => hold(self.state, &report.started_at, self.observer),
+            Scope::Named => self.state.held_since().ok().flatten(),
         };
-        if self.settings.scope == Scope::Named {
-            report.cursor_held_since = since;
-            return;
-        }
-        let since = since.unwrap_or_else(|| report.started_at.clone());
-        if let Err(error) = self.state.finish(CursorChange::Keep, Some(&since)) {
-            self.not_noted(error);
-        }
-        report.cursor_held_since = Some(since);
-    }
-
-    fn not_noted(&self, error: StateError) {
-        let failure = state_failure(error);
-        self.observer.event(Event::HeldWriteFailed(&failure));
     }
 
     /// Counts what stayed as it was, mentioned or not, when the source told only what changed.

@@ -24,6 +24,8 @@ use super::spool::Spool;
 pub(super) struct Enumeration {
     pub gate: Gate,
     pub mentions: Mentions,
+    /// What the final batch said of itself, once it has arrived.
+    pub incremental: Option<bool>,
 }
 
 /// What has been said of the write set (§22).
@@ -51,7 +53,11 @@ impl Enumeration {
         landing: &mut Landing<'_, R>,
     ) -> Result<Enumerated, Failure> {
         let given = asked.cursor.is_some();
-        let Self { gate, mentions } = self;
+        let Self {
+            gate,
+            mentions,
+            incremental,
+        } = self;
         let Asked {
             assembly,
             cursor,
@@ -66,6 +72,7 @@ impl Enumeration {
                 if enumerated.incremental && !given {
                     return Err(protocol_error("`incremental` without a cursor"));
                 }
+                *incremental = Some(enumerated.incremental);
                 landing.land(steps).await?;
                 return Ok(enumerated);
             }
@@ -118,8 +125,11 @@ impl Mentions {
         if let Some(uri) = uri("file_uri") {
             self.unproduced.remove(&uri);
         }
-        if let (Some(from), Some(to)) = (uri("from_uri"), uri("to_uri")) {
-            self.moved(from, to);
+        match (uri("from_uri"), uri("to_uri")) {
+            (Some(from), Some(to)) => self.moved(from, to),
+            (from, to) => from.iter().chain(&to).for_each(|uri| {
+                self.unproduced.remove(uri);
+            }),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Contracts, FileUri, Hash};
+use crate::model::{Contract, Contracts, FileUri, Hash};
 use crate::state::{Change, Instance, Pending, StateError, Tracking};
 use crate::sync::assembly::Step;
 use crate::sync::decision::Known;
@@ -20,7 +20,7 @@ use crate::sync::wave::{self, Operation};
 
 use super::heads::{self, Head};
 use super::interruption::{interrupted, patience_ends, unless};
-use super::round::{Profile, Scope, Settings};
+use super::round::{Profile, Settings};
 use super::task::{self, Done, Judgement, Knowledge, NotRedeemed, Rules, Task, Write};
 
 /// Delivers one round's operations and keeps count of what became of them.
@@ -38,9 +38,13 @@ pub(super) struct Landing<'a, R> {
     tracking: Tracking,
     /// At most so many writes at once.
     concurrency: usize,
+    /// Contract of what the remote is asked for.
+    contract: Contract,
     /// Contracts whose confirmed values count (§19.1).
-    accepted: Contracts,
+    pub accepted: Contracts,
     failures: Vec<Failure>,
+    /// What could not be saved, although it is known.
+    unsaved: Option<Vec<Change>>,
     unachieved: Unachieved,
     /// Documents that were created, updated, moved or not delivered.
     touched: HashSet<FileUri>,
@@ -55,11 +59,26 @@ pub(super) struct Undecided {
     pub skipped: Vec<FileUri>,
 }
 
-/// What a set of tasks comes to: saved at once, counted after it was saved.
+/// What a set of tasks comes to: saved at once; counted and reported after it was saved (§23).
 #[derive(Default)]
 struct Settlement {
     changes: Vec<Change>,
     done: Vec<(Task, Done)>,
+    failures: Vec<Failure>,
+}
+
+/// What became of everything that landed, or did not.
+#[derive(Default)]
+pub(super) struct Aftermath {
+    pub counts: Counts,
+    /// In order of occurrence.
+    pub failures: Vec<Failure>,
+    /// Documents that were created, updated, moved or not delivered; only under
+    /// [`Profile::People`].
+    pub touched: HashSet<FileUri>,
+    /// What could not be saved, although it is known; whether there is anything or not, a save
+    /// has failed.
+    pub unsaved: Option<Vec<Change>>,
 }
 
 impl<'a, R: Remote> Landing<'a, R> {
@@ -83,22 +102,25 @@ impl<'a, R: Remote> Landing<'a, R> {
                 profile: settings.profile,
             },
             profile: settings.profile,
-            tracking: match settings.scope {
-                Scope::Whole => Tracking::Tracked,
-                Scope::Named => Tracking::Untracked,
-            },
+            tracking: settings.scope.tracking(),
             concurrency: settings.concurrency,
+            contract: settings.contract,
             accepted: settings.accepted,
             failures: Vec::new(),
+            unsaved: None,
             unachieved: Unachieved::default(),
             touched: HashSet::new(),
         }
     }
 
-    /// Returns what became of everything: the counts, the failures in order of occurrence, and
-    /// the documents that were created, updated, moved or not delivered.
-    pub(super) fn into_parts(self) -> (Counts, Vec<Failure>, HashSet<FileUri>) {
-        (self.counts, self.failures, self.touched)
+    /// Returns what became of everything.
+    pub(super) fn into_aftermath(self) -> Aftermath {
+        Aftermath {
+            counts: self.counts,
+            failures: self.failures,
+            touched: self.touched,
+            unsaved: self.unsaved,
+        }
     }
 
     /// Returns whose expectations the round meets.
@@ -169,11 +191,16 @@ impl<'a, R: Remote> Landing<'a, R> {
         while !tasks.is_empty() {
             let mut settlement = Settlement::default();
             let planned = self.decide(tasks, &mut settlement).await?;
-            for (task, write) in &planned {
-                settlement.changes.extend(task.intents(*write));
+            if planned.is_empty() {
+                return self.save(settlement);
             }
-            self.save(settlement)?;
-            tasks = self.write(planned).await?;
+            let mut promised = std::mem::take(&mut settlement.changes);
+            for (task, write) in &planned {
+                promised.extend(task.intents(*write));
+            }
+            self.save_changes(promised)?;
+            // What was decided without a write is of the same call: it counts when that is saved.
+            tasks = self.write(planned, settlement).await?;
         }
         Ok(())
     }
@@ -191,7 +218,7 @@ impl<'a, R: Remote> Landing<'a, R> {
             if failure.retryable {
                 self.unachieved.may_be_retried(&uri);
             }
-            self.touched.insert(uri);
+            self.touch(uri);
         }
         self.report(failure);
     }
@@ -233,10 +260,17 @@ impl<'a, R: Remote> Landing<'a, R> {
 
     fn skip(&mut self, operation: &Operation, cause: &Cause) {
         self.unachieved.skipped(operation, cause);
-        self.touched.extend(operation.uris().cloned());
+        operation.uris().for_each(|uri| self.touch(uri.clone()));
         match self.profile {
             Profile::Contract => self.observer.event(Event::Skipped { operation, cause }),
             Profile::People => self.undecided.skipped.extend(operation.uris().cloned()),
+        }
+    }
+
+    /// Notes what a person would not call unchanged.
+    fn touch(&mut self, uri: FileUri) {
+        if self.profile == Profile::People {
+            self.touched.insert(uri);
         }
     }
 
@@ -266,7 +300,10 @@ impl<'a, R: Remote> Landing<'a, R> {
                         .overtaken
                         .extend(task.operation.uris().cloned());
                 }
-                Judgement::NotRedeemed(task, why) => self.not_redeemed(&task.operation, why),
+                Judgement::NotRedeemed(task, why) => {
+                    let failure = self.not_redeemed(&task.operation, why);
+                    settlement.failures.extend(failure);
+                }
             }
         }
         Ok(planned)
@@ -314,10 +351,13 @@ impl<'a, R: Remote> Landing<'a, R> {
     }
 
     /// Sends the planned writes, settles them in one save, and returns those to judge again.
-    async fn write(&mut self, planned: Vec<(Task, Write)>) -> Result<Vec<Task>, Failure> {
+    async fn write(
+        &mut self,
+        planned: Vec<(Task, Write)>,
+        mut settlement: Settlement,
+    ) -> Result<Vec<Task>, Failure> {
         let ended = self.send_all(planned).await;
         let mut again = Vec::new();
-        let mut settlement = Settlement::default();
         let mut fatal = None;
         for (mut task, result) in ended {
             let error = match result {
@@ -338,9 +378,9 @@ impl<'a, R: Remote> Landing<'a, R> {
             }
             match error.refusal {
                 _ if error.failure.level != Level::Item => {
-                    fatal.get_or_insert_with(|| at(&task.operation, error.failure));
+                    fatal.get_or_insert_with(|| self.at(&task.operation, error.failure));
                 }
-                Some(refusal) if task.is_conflict(refusal) => {
+                Some(refusal) if task.is_conflict(refusal, self.contract) => {
                     task.refused = Some(refusal);
                     again.push(task);
                 }
@@ -350,10 +390,10 @@ impl<'a, R: Remote> Landing<'a, R> {
                 }
             }
         }
-        self.save(settlement)?;
+        let saved = self.save(settlement);
         match fatal {
             Some(failure) => Err(failure),
-            None => Ok(again),
+            None => saved.map(|()| again),
         }
     }
 
@@ -364,9 +404,10 @@ impl<'a, R: Remote> Landing<'a, R> {
         planned: Vec<(Task, Write)>,
     ) -> Vec<(Task, Option<Result<Done, WriteError>>)> {
         let stop = AtomicBool::new(false);
-        let sends = planned.into_iter().map(|(task, write)| {
+        let sends = planned.into_iter().map(|(mut task, write)| {
             let stop = &stop;
             async move {
+                task.sent = Some(write);
                 if stop.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
                     return (task, None);
                 }
@@ -398,7 +439,7 @@ impl<'a, R: Remote> Landing<'a, R> {
         settlement.changes.extend(task.confirmed(done));
         if let Some(Cause { from, to }) = &task.redeems {
             self.unachieved.redeemed(to);
-            settlement.changes.extend(self.clear_source(from).await?);
+            self.clear_source(from, settlement).await?;
         }
         // What somebody else had written came along with the move; the source has something else.
         if task.resubmitted > 0
@@ -413,40 +454,42 @@ impl<'a, R: Remote> Landing<'a, R> {
 
     /// The document of a redeemed move has landed; forgets its old name, which is gone from the
     /// remote. If somebody has created it anew it is left alone (§21.3).
-    async fn clear_source(&mut self, from: &FileUri) -> Result<Option<Change>, Failure> {
+    async fn clear_source(
+        &mut self,
+        from: &FileUri,
+        settlement: &mut Settlement,
+    ) -> Result<(), Failure> {
         let confirmed = self.state.pending(from).map_err(state_failure)?.confirmed;
         if confirmed.is_none() {
-            return Ok(None);
+            return Ok(());
         }
         let mut heads = self.heads(std::slice::from_ref(from)).await?;
         match heads.pop() {
-            Some(Ok(None)) => Ok(Some(Change::Forget(from.clone()))),
-            Some(Err(denied)) => {
-                self.fail(Failure {
-                    subject: Subject::Document(from.to_string()),
-                    ..denied
-                });
-                Ok(None)
-            }
-            _ => Ok(None),
+            Some(Ok(None)) => settlement.changes.push(Change::Forget(from.clone())),
+            Some(Err(denied)) => settlement.failures.push(Failure {
+                subject: Subject::Document(from.to_string()),
+                ..denied
+            }),
+            _ => {}
         }
+        Ok(())
     }
 
     fn unreachable(&mut self, operation: &Operation) {
         let (from, to) = task::sides(operation);
         self.unachieved.unreachable(from, to);
-        self.touched.extend(operation.uris().cloned());
+        operation.uris().for_each(|uri| self.touch(uri.clone()));
     }
 
-    fn not_redeemed(&mut self, operation: &Operation, why: NotRedeemed) {
+    /// Returns the failure of the move, if it is decided by that.
+    fn not_redeemed(&mut self, operation: &Operation, why: NotRedeemed) -> Option<Failure> {
         let (_, to) = task::sides(operation);
         match why {
-            NotRedeemed::Refused => self.unachieved.may_be_retried(to),
-            NotRedeemed::Occupied => {
-                if let Some(failure) = self.unachieved.occupied(to) {
-                    self.fail(failure);
-                }
+            NotRedeemed::Refused => {
+                self.unachieved.may_be_retried(to);
+                None
             }
+            NotRedeemed::Occupied => self.unachieved.occupied(to),
         }
     }
 
@@ -454,23 +497,38 @@ impl<'a, R: Remote> Landing<'a, R> {
         if let Operation::Move { from, to } = &task.operation {
             self.unachieved.failed(from, to);
         }
-        if task.inferred {
+        if task.is_foreign {
             let uris = task.operation.uris().cloned();
             settlement.changes.extend(uris.map(Change::Disown));
         }
-        self.fail(failure);
+        settlement.failures.push(failure);
     }
 
-    /// Saves what tasks came to; only then are they counted (§23).
+    /// Saves what tasks came to; only then are they counted and reported (§23).
     fn save(&mut self, settlement: Settlement) -> Result<(), Failure> {
-        let Settlement { changes, done } = settlement;
-        self.state
-            .save(&changes, self.tracking)
-            .map_err(state_failure)?;
+        let Settlement {
+            changes,
+            done,
+            failures,
+        } = settlement;
+        self.save_changes(changes)?;
+        for failure in failures {
+            self.fail(failure);
+        }
         for (task, done) in done {
             self.count(&task, done);
         }
         Ok(())
+    }
+
+    fn save_changes(&mut self, mut changes: Vec<Change>) -> Result<(), Failure> {
+        let saved = self.state.save(&changes, self.tracking);
+        saved.map_err(|error| {
+            // What is about to be written is not sent, and so is no part of what is known.
+            changes.retain(|change| !matches!(change, Change::Intend(..)));
+            self.unsaved = Some(changes);
+            state_failure(error)
+        })
     }
 
     fn count(&mut self, task: &Task, done: Done) {
@@ -500,7 +558,20 @@ impl<'a, R: Remote> Landing<'a, R> {
             self.observer.event(Event::Replaced(to));
         }
         self.observer.event(Event::Landed(landed));
-        self.touched.insert(to.clone());
+        self.touch(to.clone());
+    }
+
+    /// Says to a person at which document a round came to its end; the contract has the bare
+    /// message (§25.2).
+    fn at(&self, operation: &Operation, failure: Failure) -> Failure {
+        if self.profile == Profile::Contract {
+            return failure;
+        }
+        let (uri, _) = task::sides(operation);
+        Failure {
+            message: format!("{} (at {uri})", failure.message),
+            ..failure
+        }
     }
 }
 
@@ -551,15 +622,6 @@ fn knowledge<'k>(
 fn about(operation: &Operation, failure: Failure) -> Failure {
     Failure {
         subject: task::subject(operation),
-        ..failure
-    }
-}
-
-/// Says at which document a round came to its end.
-fn at(operation: &Operation, failure: Failure) -> Failure {
-    let (uri, _) = task::sides(operation);
-    Failure {
-        message: format!("{} (at {uri})", failure.message),
         ..failure
     }
 }

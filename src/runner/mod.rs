@@ -26,7 +26,8 @@ mod task;
 
 pub use crate::protocol::delivery::{Delivered, Precondition};
 pub use client::Client;
-pub use client_error::{ClientError, way_out};
+pub use client_error::{ClientError, by_the_contract, way_out};
+pub use closing::hold;
 pub use dry_run::DryRun;
 pub use metered::{Metered, Traffic};
 pub use round::{Instance, Profile, Round, Scope, Settings};

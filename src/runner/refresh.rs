@@ -87,11 +87,8 @@ pub(super) async fn run<R: Remote, S: Source>(
         enumerate(&mut missed, said_by, instance, settings, landing).await?;
     }
     landing.finish(false);
-    if stops(landing) {
-        return Ok(());
-    }
     let mut gone: Vec<FileUri> = missed.unproduced.into_iter().collect();
-    gone.retain(|uri| !landing.may_be_there(uri));
+    gone.retain(|uri| !stops(landing) && !landing.may_be_there(uri));
     gone.sort();
     let violations = if incremental {
         present_before(&gone, landing.state)?
@@ -214,8 +211,16 @@ fn about_considered(
     considered: &HashSet<FileUri>,
     unproduced: &mut HashSet<FileUri>,
 ) -> bool {
-    let Subject::Document(uri) = &failure.subject else {
-        return failure.source != FailureSource::Prefix;
+    let uri = match &failure.subject {
+        Subject::Document(uri) => uri,
+        Subject::Move { from_uri, to_uri } => {
+            let sides = [FileUri::parse(from_uri), FileUri::parse(to_uri)];
+            let is_other = |side: &Result<FileUri, _>| {
+                side.as_ref().is_ok_and(|uri| !considered.contains(uri))
+            };
+            return failure.source != FailureSource::Prefix && !sides.iter().all(is_other);
+        }
+        Subject::Unknown => return failure.source != FailureSource::Prefix,
     };
     let Ok(uri) = FileUri::parse(uri) else {
         return true;
@@ -270,6 +275,7 @@ async fn infer_deletes<R: Remote>(
             }
         };
         let Pending { confirmed, intent } = landing.state.pending(&uri).map_err(state_failure)?;
+        let confirmed = confirmed.filter(|hash| landing.accepted.contains(hash.contract()));
         deletes += u64::from(remote.is_some());
         unconfirmed += u64::from(remote.is_some() && confirmed.is_none());
         tasks.push(match (confirmed, remote) {

@@ -1,14 +1,14 @@
 //! One round of one instance: enumerate, land, and store the cursor only if everything landed
 //! (connector contract §11, §16, §23).
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken as Cancel;
 
-use crate::model::{Contract, Contracts, FileUri};
-use crate::state;
+use crate::model::{Contract, Contracts};
+use crate::protocol::wire::capabilities::Capabilities;
+use crate::state::{self, Tracking};
 use crate::sync::assembly::Assembly;
 use crate::sync::decision::Policies;
 use crate::sync::event::{Event, Observer};
@@ -17,11 +17,12 @@ use crate::sync::guard::DeleteLimit;
 use crate::sync::ports::{Remote, Source};
 use crate::sync::report::{Outcome, Report};
 
+use super::client_error::by_the_contract;
 use super::enumeration::{Asked, Enumeration, Mentions};
 use super::feed::Enumerated;
 use super::gate::Gate;
 use super::interruption::{is_interruption, unless};
-use super::landing::{Landing, state_failure};
+use super::landing::{Aftermath, Landing, state_failure};
 use super::refresh;
 use super::spool::Spool;
 
@@ -49,6 +50,16 @@ pub enum Scope {
     Named,
 }
 
+impl Scope {
+    /// Whether what such a round writes enters the write set.
+    pub(super) fn tracking(self) -> Tracking {
+        match self {
+            Self::Whole => Tracking::Tracked,
+            Self::Named => Tracking::Untracked,
+        }
+    }
+}
+
 /// How a round is run.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -60,6 +71,8 @@ pub struct Settings {
     pub policies: Policies,
     /// At most so many resubmissions after conflicts, per item.
     pub conflict_retries: u32,
+    /// Saving what could not be saved is tried again at most so often (§23).
+    pub state_retries: u32,
     /// At most so many items per batch.
     pub max_items: u32,
     /// At most so many writes at once.
@@ -96,6 +109,7 @@ impl Default for Settings {
             accepted: Contracts::SUPPORTED,
             policies: Policies::default(),
             conflict_retries: 2,
+            state_retries: 2,
             max_items: 500,
             concurrency: 8,
             blob_max_bytes: u64::MAX,
@@ -103,6 +117,26 @@ impl Default for Settings {
             delete_limit: DeleteLimit::Usual,
             scope: Scope::Whole,
             profile: Profile::People,
+        }
+    }
+}
+
+impl Settings {
+    /// Returns the defaults of the connector contract (§34) for a round over the remote that
+    /// declared `capabilities`: values of every contract that it declares and that is known here
+    /// count as confirmed (§19.1).
+    pub fn contract(capabilities: &Capabilities) -> Self {
+        let declared = capabilities.hash_contracts.iter();
+        Self {
+            accepted: declared
+                .filter_map(|name| Contract::from_name(name))
+                .collect(),
+            max_items: 100,
+            concurrency: 4,
+            blob_max_bytes: capabilities.limits.blob_max_bytes,
+            delete_limit: DeleteLimit::Unlimited,
+            profile: Profile::Contract,
+            ..Self::default()
         }
     }
 }
@@ -143,25 +177,48 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             Timestamp::now(),
         );
         report.plugin = Some(self.source.identity().clone());
-        let mut touched = HashSet::new();
-        let ended = self.deliver(&mut report, &mut touched).await;
-        if let Err(failure) = self.close(ended, &touched, &mut report) {
-            report.outcome = Outcome::Failed;
-            if !is_interruption(&failure) {
-                self.observer.event(Event::Failed(&failure));
-                report.failures.push(failure);
+        let mut aftermath = Aftermath::default();
+        let delivered = self.deliver(&mut report, &mut aftermath).await;
+        report.counts = aftermath.counts;
+        report.failures = aftermath.failures;
+        let enumerated = match delivered {
+            Ok(enumerated) => Some(enumerated),
+            Err(failure) => {
+                self.fail(failure, &mut report);
+                None
             }
+        };
+        if let Some(changes) = aftermath.unsaved
+            && let Err(failure) = self.save_again(&changes).await
+        {
+            self.fail(failure, &mut report);
+        }
+        if let Err(failure) = self.close(enumerated, &aftermath.touched, &mut report) {
+            self.fail(failure, &mut report);
         }
         report.end(Timestamp::now());
         report
     }
 
-    /// Enumerates and lands, whether that ends well or not; `touched` takes the documents that
-    /// did not stay as they were.
+    /// Reports a failure that ends the round.
+    fn fail(&self, failure: Failure, report: &mut Report) {
+        report.outcome = Outcome::Failed;
+        if is_interruption(&failure) {
+            return;
+        }
+        let failure = match self.settings.profile {
+            Profile::Contract => by_the_contract(failure),
+            Profile::People => failure,
+        };
+        self.observer.event(Event::Failed(&failure));
+        report.failures.push(failure);
+    }
+
+    /// Enumerates and lands, whether that ends well or not.
     async fn deliver(
         &mut self,
         report: &mut Report,
-        touched: &mut HashSet<FileUri>,
+        aftermath: &mut Aftermath,
     ) -> Result<Enumerated, Failure> {
         self.adopt()?;
         let cursor = unless(self.cancel, self.starting_cursor()).await?;
@@ -188,8 +245,8 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         let mut ended = enumeration
             .run(*source, &mut spool, asked, &mut landing)
             .await;
+        report.incremental = enumeration.incremental;
         if let Ok(Enumerated { incremental, .. }) = ended {
-            report.incremental = Some(incremental);
             let unproduced = enumeration.mentions.unproduced;
             let missed = refresh::Missed::new(unproduced, incremental, &mut landing);
             let refreshed = refresh::run(
@@ -203,7 +260,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             ended = refreshed.and(ended);
         }
         landing.finish(ended.is_err());
-        (report.counts, report.failures, *touched) = landing.into_parts();
+        *aftermath = landing.into_aftermath();
         ended
     }
 
@@ -230,6 +287,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
                 unproduced: unproduced.into_iter().collect(),
                 profile: self.settings.profile,
             },
+            incremental: None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! One operation on its way to the remote: what is decided, written, and read from the reply.
 
-use crate::model::{FileUri, Hash};
+use crate::model::{Contract, FileUri, Hash};
 use crate::state::Change;
 use crate::sync::decision::{self, Commit, Delete, Known, Move, Policies, Resolution};
 use crate::sync::failure::{Failure, FailureSource, Subject};
@@ -18,6 +18,8 @@ pub(super) struct Task {
     pub demanded: Option<Base>,
     /// How the remote refused the last attempt.
     pub refused: Option<Refusal>,
+    /// The last attempt.
+    pub sent: Option<Write>,
     /// How often it was resubmitted.
     pub resubmitted: u32,
     /// The move whose goal this document reaches, if it lands (§21.3).
@@ -25,6 +27,8 @@ pub(super) struct Task {
     /// Whether it is a delete that nobody asked for, of what was never confirmed: it may remove
     /// only this instance's own write, whatever the policy (§22 step 4).
     pub inferred: bool,
+    /// Whether it turned out that an inferred delete is about what this instance never wrote.
+    pub is_foreign: bool,
     /// Whether an earlier round brought this about and confirmed it, so that this one did
     /// nothing.
     pub landed_before: bool,
@@ -102,9 +106,11 @@ impl Task {
             operation,
             demanded: None,
             refused: None,
+            sent: None,
             resubmitted: 0,
             redeems: None,
             inferred: false,
+            is_foreign: false,
             landed_before: false,
             replaces: false,
         }
@@ -164,7 +170,7 @@ impl Task {
         }
     }
 
-    fn judge_delete(self, known: Knowledge, rules: Rules) -> Judgement {
+    fn judge_delete(mut self, known: Knowledge, rules: Rules) -> Judgement {
         let remote = known.first.remote;
         let decided = match self.refused {
             Some(refusal) if remote.is_some() => Delete::Conflict(refusal),
@@ -176,6 +182,7 @@ impl Task {
             Delete::Conflict(refusal) => refusal,
         };
         if self.inferred {
+            self.is_foreign = true;
             return self.conflict(Refusal::PreconditionFailed, false);
         }
         match decision::after_delete(remote, rules.policies.delete) {
@@ -186,6 +193,9 @@ impl Task {
     }
 
     fn judge_move(self, known: Knowledge, rules: Rules) -> Judgement {
+        if self.refused == Some(Refusal::AlreadyExists) {
+            return self.judge_occupied(known);
+        }
         let decided = match (self.refused, known.first.remote) {
             (Some(refusal), Some(_)) => Move::Conflict(refusal),
             _ => decision::rename(known.first, known.second, self.demanded),
@@ -205,8 +215,23 @@ impl Task {
                     _ => self.conflict(refusal, false),
                 }
             }
-            _ if self.refused.is_some() => self.conflict(Refusal::NotFound, false),
-            _ => Judgement::Unreachable(self),
+            _ => match self.refused {
+                Some(refusal) => self.conflict(refusal, false),
+                None => Judgement::Unreachable(self),
+            },
+        }
+    }
+
+    /// A move whose base could not be compared with the target before found the place taken: if
+    /// it is by the same content, the source goes (§21.1).
+    fn judge_occupied(mut self, known: Knowledge) -> Judgement {
+        match (known.first.remote, known.second.remote, self.sent) {
+            (Some(source), Some(target), Some(Write::Move(base, _))) if source == target => {
+                self.refused = None;
+                Judgement::Write(self, Write::DeleteSource(base, target))
+            }
+            (None, ..) => self.conflict(Refusal::NotFound, false),
+            _ => self.conflict(Refusal::AlreadyExists, false),
         }
     }
 
@@ -239,6 +264,9 @@ impl Task {
         let message = match (refusal, &self.operation) {
             (Refusal::AlreadyExists, Operation::Move { .. }) => {
                 "the target of the move holds another document"
+            }
+            (Refusal::NotFound, Operation::Move { .. }) => {
+                "the source of the move is gone, and its target is not what it was"
             }
             (Refusal::AlreadyExists, _) => "somebody else created this document on the remote",
             (Refusal::PreconditionFailed, _) => "somebody else changed this document on the remote",
@@ -320,13 +348,15 @@ impl Task {
         }
     }
 
-    /// Returns whether a refusal of `write` is a conflict, which is judged again after reading
-    /// the document once more; other refusals are final.
-    pub(super) fn is_conflict(&self, refusal: Refusal) -> bool {
-        match self.operation {
-            Operation::Commit { .. } => true,
-            Operation::Delete { .. } => refusal == Refusal::PreconditionFailed,
-            Operation::Move { .. } => refusal == Refusal::PreconditionFailed,
+    /// Returns whether a refusal of the last attempt is judged again after reading once more what
+    /// it touches; other refusals are final. `contract` is the one of what is read.
+    pub(super) fn is_conflict(&self, refusal: Refusal, contract: Contract) -> bool {
+        match (&self.operation, refusal, self.sent) {
+            (Operation::Commit { .. }, ..) | (_, Refusal::PreconditionFailed, _) => true,
+            (Operation::Move { .. }, Refusal::AlreadyExists, Some(Write::Move(base, _))) => {
+                base.contract() != contract
+            }
+            _ => false,
         }
     }
 }

@@ -75,7 +75,7 @@ pub enum CursorChange<'a> {
     Keep,
     /// This one takes its place, and the write set is cleared.
     Store(&'a str),
-    /// There is none to store, and the write set is cleared (§22).
+    /// There is none to store, nor is one kept, and the write set is cleared (§22).
     Clear,
 }
 
@@ -160,6 +160,20 @@ impl Instance {
         })
     }
 
+    /// Saves changes that could not be saved before, and makes sure that anything can be.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be written; none of them is then in effect.
+    pub fn save_again(&mut self, changes: &[Change], tracking: Tracking) -> Result<(), StateError> {
+        self.write(|transaction| {
+            transaction.execute("UPDATE facts SET value = value", [])?;
+            changes
+                .iter()
+                .try_for_each(|change| journal::apply(transaction, change, tracking))
+        })
+    }
+
     /// Ends a round: the cursor and the time since which it is held, in one write.
     ///
     /// # Errors
@@ -175,7 +189,7 @@ impl Instance {
             match cursor {
                 CursorChange::Keep => return Ok(()),
                 CursorChange::Store(cursor) => set_fact(transaction, "cursor", Some(cursor))?,
-                CursorChange::Clear => {}
+                CursorChange::Clear => set_fact(transaction, "cursor", None)?,
             }
             transaction.execute("DELETE FROM write_set", []).map(drop)
         })

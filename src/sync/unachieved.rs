@@ -1,7 +1,7 @@
 //! Moves that did not reach their goal, and what must not be written because of them
 //! (connector contract §21.2, §21.3).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::model::FileUri;
@@ -29,6 +29,8 @@ impl fmt::Display for Cause {
 pub struct Unachieved {
     entries: HashMap<FileUri, Entry>,
     suspensions: u64,
+    /// Targets of which something may succeed another time, and the moves to them with it.
+    retryable: HashSet<FileUri>,
 }
 
 #[derive(Debug)]
@@ -36,6 +38,8 @@ struct Entry {
     cause: Cause,
     /// How many unachieved moves point to this document.
     pointing: u32,
+    /// Whether something was not sent because of it: then nothing is for the rest of the round.
+    is_permanent: bool,
     /// The failure of the move, held back while a document may still redeem it; with its place
     /// in the order of occurrence.
     suspended: Option<(u64, Failure)>,
@@ -61,6 +65,7 @@ impl Unachieved {
         };
         let redeems = matches!(operation, Operation::Commit { .. })
             && entry.pointing == 1
+            && !entry.is_permanent
             && entry.suspended.is_some();
         if redeems {
             Permission::OnlyIfAbsent(entry.cause.clone())
@@ -72,7 +77,7 @@ impl Unachieved {
     /// Notes that an operation was not sent: what it touches stays untouched from now on.
     pub fn skipped(&mut self, operation: &Operation, cause: &Cause) {
         for uri in operation.uris() {
-            self.entry(uri, cause);
+            self.entry(uri, cause).is_permanent = true;
         }
         if let Operation::Move { to, .. } = operation {
             self.entry(to, cause).pointing += 1;
@@ -123,11 +128,10 @@ impl Unachieved {
         })
     }
 
-    /// The suspended move to `to` may succeed another time.
+    /// What failed at `to` may succeed another time, and with it a move there whose failure is
+    /// held back, now or later in the round.
     pub fn may_be_retried(&mut self, to: &FileUri) {
-        if let Some(failure) = self.suspended_mut(to) {
-            failure.retryable = true;
-        }
+        self.retryable.insert(to.clone());
     }
 
     /// Forgets everything but the moves whose failure is held back, and returns these.
@@ -137,6 +141,7 @@ impl Unachieved {
             .values_mut()
             .map(|entry| {
                 entry.pointing = 1;
+                entry.is_permanent = false;
                 entry.cause.clone()
             })
             .collect()
@@ -144,30 +149,22 @@ impl Unachieved {
 
     /// Ends the round and returns the failures held back. With `aborted` all are retryable.
     pub fn finish(&mut self, aborted: bool) -> Vec<Failure> {
-        let mut suspended: Vec<(u64, Failure)> = self
-            .entries
-            .values_mut()
-            .filter_map(|entry| entry.suspended.take())
-            .collect();
+        let mut suspended = Vec::new();
+        for (to, entry) in &mut self.entries {
+            if let Some((place, failure)) = entry.suspended.take() {
+                let retryable = aborted || self.retryable.contains(to);
+                suspended.push((place, failure.retryable(retryable)));
+            }
+        }
         suspended.sort_unstable_by_key(|(place, _)| *place);
-        suspended
-            .into_iter()
-            .map(|(_, failure)| {
-                let retryable = failure.retryable || aborted;
-                failure.retryable(retryable)
-            })
-            .collect()
-    }
-
-    fn suspended_mut(&mut self, to: &FileUri) -> Option<&mut Failure> {
-        let (_, failure) = self.entries.get_mut(to)?.suspended.as_mut()?;
-        Some(failure)
+        suspended.into_iter().map(|(_, failure)| failure).collect()
     }
 
     fn entry(&mut self, uri: &FileUri, cause: &Cause) -> &mut Entry {
         self.entries.entry(uri.clone()).or_insert_with(|| Entry {
             cause: cause.clone(),
             pointing: 0,
+            is_permanent: false,
             suspended: None,
         })
     }
@@ -253,6 +250,38 @@ mod tests {
         unachieved.redeemed(&uri("b"));
         assert_eq!(unachieved.permission(&document("b")), Permission::Granted);
         assert!(unachieved.finish(false).is_empty());
+    }
+
+    #[test]
+    fn a_document_behind_an_operation_that_was_skipped_redeems_nothing() {
+        let mut unachieved = Unachieved::default();
+        unachieved.unreachable(&uri("a"), &uri("b"));
+        unachieved.skipped(&delete("b"), &cause());
+        assert_eq!(
+            unachieved.permission(&document("b")),
+            Permission::Denied(cause())
+        );
+    }
+
+    #[test]
+    fn a_target_that_may_be_written_another_time_makes_its_move_retryable_whichever_came_first() {
+        for target_first in [true, false] {
+            let mut unachieved = Unachieved::default();
+            if target_first {
+                unachieved.may_be_retried(&uri("b"));
+            }
+            unachieved.unreachable(&uri("a"), &uri("b"));
+            unachieved.unreachable(&uri("c"), &uri("d"));
+            if !target_first {
+                unachieved.may_be_retried(&uri("b"));
+            }
+            let retryable = unachieved
+                .finish(false)
+                .iter()
+                .map(|failure| failure.retryable)
+                .collect::<Vec<_>>();
+            assert_eq!(retryable, [true, false]);
+        }
     }
 
     #[test]

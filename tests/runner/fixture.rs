@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dpe::json::Text;
-use dpe::model::{Contract, FileUri, Hash, Tree, TreeBuilder};
+use dpe::model::{Contract, Contracts, FileUri, Hash, Tree, TreeBuilder};
 use dpe::protocol::wire::capabilities::Limits;
-use dpe::runner::{Cancel, Client, Instance, Profile, Round, Settings};
+use dpe::runner::{Cancel, Client, Instance, Round, Settings};
 use dpe::server::{InProcess, OpenMode, Options, Service, Store};
 use dpe::state::{self, StateDirectory, StateError};
 use dpe::sync::blobs::Blobs;
@@ -152,6 +152,15 @@ impl Blob {
     }
 }
 
+/// The last batch of a round that ends without a cursor.
+pub(super) fn last_without_cursor(items: &[String], incremental: bool) -> Result<Said, Failure> {
+    let end = BatchEnd::Final {
+        cursor: None,
+        incremental,
+    };
+    Ok((items.to_vec(), end))
+}
+
 /// The last batch of a round.
 pub(super) fn last(items: &[String], cursor: &str, incremental: bool) -> Result<Said, Failure> {
     let end = BatchEnd::Final {
@@ -180,6 +189,10 @@ pub(super) fn rename(from: &str, to: &str) -> String {
     format!(r#"{{"kind":"move","from_uri":"t://{from}","to_uri":"t://{to}"}}"#)
 }
 
+pub(super) fn invalid(name: &str) -> String {
+    format!(r#"{{"kind":"delete","file_uri":"t://{name}","undefined":1}}"#)
+}
+
 pub(super) fn error(name: &str) -> String {
     format!(
         r#"{{"kind":"error","file_uri":"t://{name}","code":"source_unavailable","message":"locked","retryable":true}}"#
@@ -192,10 +205,14 @@ pub(super) fn uri(name: &str) -> FileUri {
 
 /// The content that [`document`] gives a document.
 pub(super) fn tree(text: &str) -> Tree {
+    tree_under(Contract::Dpe1, text)
+}
+
+fn tree_under(contract: Contract, text: &str) -> Tree {
     let pages = format!(r#"[{{"elements":[{{"category":"NarrativeText","text":"{text}"}}]}}]"#);
     let pages = Text::parse(pages.as_bytes()).unwrap();
     let head = Text::parse(br#"{"file_type":"txt"}"#).unwrap();
-    let mut builder = TreeBuilder::new(Contract::Dpe1);
+    let mut builder = TreeBuilder::new(contract);
     builder.add_pages(pages.root(), |_| Ok(None)).unwrap();
     builder.finish(head.root()).unwrap()
 }
@@ -237,9 +254,16 @@ impl Observer for Heard {
 
 pub(super) type LocalClient = Client<InProcess>;
 
+async fn connect(service: &Service, contract: Contract) -> LocalClient {
+    Client::connect(InProcess::new(service), contract)
+        .await
+        .unwrap()
+}
+
 /// A store, a state directory, and a client.
 pub(super) struct Place {
     directory: TempDir,
+    service: Service,
     pub(super) client: LocalClient,
     pub(super) settings: Settings,
     pub(super) heard: Heard,
@@ -248,22 +272,38 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) async fn new() -> Self {
+        Self::declaring(Contracts::SUPPORTED).await
+    }
+
+    /// Returns a place whose remote declares these contracts; rounds are under the oldest.
+    pub(super) async fn declaring(contracts: Contracts) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::open(&directory.path().join("store"), OpenMode::Create).unwrap();
+        let store = directory.path().join("store");
+        let store = Store::open_declaring(&store, OpenMode::Create, contracts).unwrap();
         let service = Service::new(store, Limits::default(), Options::default());
-        let client = Client::connect(InProcess::new(&service), Contract::Dpe1)
-            .await
-            .unwrap();
+        let client = connect(&service, Contract::Dpe1).await;
+        let settings = Settings::contract(client.capabilities());
         Self {
             directory,
+            service,
             client,
-            settings: Settings {
-                profile: Profile::Contract,
-                ..Settings::default()
-            },
+            settings,
             heard: Heard::default(),
             cancel: Cancel::new(),
         }
+    }
+
+    /// Lets rounds and reads be under another contract from now on.
+    pub(super) async fn turn_to(&mut self, contract: Contract) {
+        self.client = connect(&self.service, contract).await;
+        self.settings.contract = contract;
+    }
+
+    /// Runs SQL on the database of the state, as nobody but a test does.
+    pub(super) fn tamper(&self, sql: &str) {
+        let database = self.directory.path().join("state/instances/i/state.db");
+        let database = rusqlite::Connection::open(database).unwrap();
+        database.execute_batch(sql).unwrap();
     }
 
     /// Opens the state. Another test may just be starting a process, which holds every lock of
@@ -315,8 +355,9 @@ impl Place {
     pub(super) async fn somebody_writes(&self, name: &str, text: &str) {
         let head = self.client.head(&uri(name)).await.unwrap();
         let base = head.map_or(Base::Absent, Base::Hash);
+        let tree = tree_under(self.settings.contract, text);
         self.client
-            .commit(&uri(name), base, &tree(text), &Blobs::default())
+            .commit(&uri(name), base, &tree, &Blobs::default())
             .await
             .unwrap();
     }
@@ -340,7 +381,10 @@ impl Place {
     pub(super) async fn holds(&self, expected: &[(&str, &str)]) {
         let expected: BTreeMap<String, Hash> = expected
             .iter()
-            .map(|(name, text)| ((*name).to_owned(), tree(text).doc_hash))
+            .map(|(name, text)| {
+                let tree = tree_under(self.settings.contract, text);
+                ((*name).to_owned(), tree.doc_hash)
+            })
             .collect();
         assert_eq!(self.remote().await, expected);
     }

@@ -2,6 +2,8 @@
 
 mod blobs;
 mod conflicts;
+mod contracts;
+mod cursors;
 mod denied_reads;
 mod fixture;
 mod fixture_scenarios;
@@ -12,4 +14,6 @@ mod refresh;
 mod secrets;
 mod sessions;
 mod stale_moves;
+mod state_faults;
 mod steered;
+mod unachieved;
