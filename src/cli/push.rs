@@ -4,8 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::ValueEnum;
+
 use crate::error::Error;
-use crate::ops::push::{self, Push, Pushed};
+use crate::ops::push::{self, Push, Pushed, RepositoryMode, RepositoryOptions, SourceKind};
 use crate::sync::event::Observer;
 use crate::sync::failure::Failure;
 use crate::sync::guard::DeleteLimit;
@@ -16,15 +18,42 @@ use super::context::CommonArgs;
 use super::exit::Exit;
 use super::switch::switch;
 
-/// Deliver what changed in folders and files
+/// Deliver what changed in folders, files and repositories
 ///
 /// Walks each SOURCE, turns its files into documents, compares them with what the remote holds,
 /// and delivers exactly the difference. A second push of an unchanged source writes nothing.
+///
+/// With `--connector git` a SOURCE is a git repository, a folder in its work tree, or a URL. What is
+/// committed is pushed, not what is checked out. A token for https URLs is taken from GIT_TOKEN.
 #[derive(Debug, clap::Args)]
 pub(super) struct PushArgs {
-    /// Folders or files to push
+    /// Folders, files or repositories to push
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
+
+    /// What reads the sources: fs for folders and files, git for repositories
+    #[arg(
+        long,
+        env = "DPE_CONNECTOR",
+        value_name = "fs|git",
+        default_value = "fs",
+        hide_possible_values = true
+    )]
+    connector: Connector,
+
+    /// Of repositories: the branch, tag or commit to push [default: HEAD]
+    #[arg(long = "ref", env = "DPE_REF", value_name = "REF")]
+    reference: Option<String>,
+
+    /// Of repositories: push their files, or their history with a document for each repository
+    /// [default: files]
+    #[arg(
+        long,
+        env = "DPE_MODE",
+        value_name = "files|history",
+        hide_possible_values = true
+    )]
+    mode: Option<Mode>,
 
     /// URI prefix of the documents [default: dpe://FOLDER/]
     #[arg(long, env = "DPE_PREFIX", value_name = "URI")]
@@ -43,11 +72,45 @@ pub(super) struct PushArgs {
     max_delete: Option<DeleteLimit>,
 }
 
+/// The connectors that sources are pushed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Connector {
+    Fs,
+    Git,
+}
+
+/// What the documents of a repository are.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Mode {
+    Files,
+    History,
+}
+
 impl PushArgs {
+    /// Returns what the sources are.
+    fn kind(&self) -> SourceKind {
+        match self.connector {
+            Connector::Fs => SourceKind::Folders,
+            Connector::Git => SourceKind::Repositories(RepositoryOptions {
+                reference: self.reference.clone(),
+                mode: match self.mode {
+                    Some(Mode::History) => RepositoryMode::History,
+                    Some(Mode::Files) | None => RepositoryMode::Files,
+                },
+            }),
+        }
+    }
+
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
+        let is_of_git = self.reference.is_some() || self.mode.is_some();
+        if self.connector != Connector::Git && is_of_git {
+            voice.warn("error: --ref and --mode are for repositories; add --connector git");
+            return Ok(Exit::Usage);
+        }
         let push = Push {
+            kind: self.kind(),
             sources: self.sources,
             prefix: self.prefix,
             remote: common.remote()?,

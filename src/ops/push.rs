@@ -1,4 +1,4 @@
-//! Pushes folders and files: one round per source.
+//! Pushes folders, files and repositories: one round per source.
 
 mod error;
 mod source;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use dpe_connector::initialize::{self, RemoteLimits};
 use futures_util::FutureExt;
 
-use crate::config::{self, Mask, RemoteLocation};
+use crate::config::{self, RemoteLocation};
 use crate::host::{Bundled, ConnectorProcess, Deadlines, Launch, bundled, plugin_environment};
 use crate::model::Contract;
 use crate::runner::{Cancel, DryRun, Instance, Round, Scope, Settings, Traffic};
@@ -27,7 +27,9 @@ use crate::sync::report::{Outcome, Report};
 use super::remote::{self, OpenRemote, RemoteError};
 
 pub use error::PushError;
-pub use source::FolderSource;
+pub use source::{
+    FolderSource, PushSource, RepositoryMode, RepositoryOptions, RepositorySource, SourceKind,
+};
 
 /// Longest message of the connector. The content of the largest file it reads fits, with room for
 /// what the mapping adds.
@@ -36,8 +38,10 @@ const MESSAGE_BYTES: u64 = 256 << 20;
 /// What to push where.
 #[derive(Clone, Debug)]
 pub struct Push {
-    /// Folders and files.
+    /// Paths, or URLs of repositories.
     pub sources: Vec<PathBuf>,
+    /// What they are.
+    pub kind: SourceKind,
     /// URI prefix; by default that of the folder's name.
     pub prefix: Option<String>,
     /// The remote.
@@ -74,10 +78,11 @@ pub struct Pushed {
 ///
 /// When there is nothing to push with: no connector, or a prefix that is no URI.
 pub async fn push(push: &Push, observer: &Arc<dyn Observer>) -> Result<Vec<Pushed>, PushError> {
-    let connector = bundled("fs").ok_or(PushError::NoConnector)?;
+    let name = push.kind.connector();
+    let connector = bundled(name).ok_or(PushError::NoConnector { name })?;
     let mut remote = None;
     let mut all = Vec::new();
-    for source in source::resolve(&push.sources, push.prefix.as_deref())? {
+    for source in source::resolve(&push.sources, &push.kind, push.prefix.as_deref())? {
         all.push(match source {
             Ok(source) => {
                 let one = OneSource {
@@ -88,7 +93,7 @@ pub async fn push(push: &Push, observer: &Arc<dyn Observer>) -> Result<Vec<Pushe
                 };
                 one.push(&mut remote).await
             }
-            Err((name, error)) => refused(push, name, error),
+            Err((name, error)) => refused(push, name, *error),
         });
     }
     Ok(all)
@@ -111,7 +116,7 @@ fn refused(push: &Push, source: String, error: PushError) -> Pushed {
 /// The push of one source, with all it needs.
 struct OneSource<'a> {
     push: &'a Push,
-    source: &'a FolderSource,
+    source: &'a PushSource,
     connector: &'a Bundled,
     observer: &'a Arc<dyn Observer>,
 }
@@ -122,8 +127,8 @@ impl OneSource<'_> {
         let begun = Instant::now();
         let before = traffic(remote.as_ref());
         self.observer.event(Event::Begun {
-            source: &self.source.name,
-            uri_prefix: &self.source.uri_prefix,
+            source: self.source.name(),
+            uri_prefix: self.source.uri_prefix(),
             remote: &self.push.remote.location.describe(),
             dry_run: self.push.dry_run,
         });
@@ -150,7 +155,7 @@ impl OneSource<'_> {
         };
         let after = traffic(remote.as_ref());
         Pushed {
-            source: self.source.name.clone(),
+            source: self.source.name().to_owned(),
             report,
             traffic: Traffic {
                 requests: after.requests - before.requests,
@@ -172,7 +177,7 @@ impl OneSource<'_> {
             id: instance.id.clone(),
             remote_url: instance.remote_url.clone(),
             uri_prefix: instance.uri_prefix.clone(),
-            origin: self.source.root.display().to_string(),
+            origin: self.source.origin(),
         };
         let directory = StateDirectory::at(&self.push.state_dir);
         if self.push.dry_run {
@@ -222,10 +227,7 @@ impl OneSource<'_> {
         let mut settings = Settings {
             contract: Contract::DEFAULT,
             delete_limit: self.push.delete_limit,
-            scope: match self.source.only {
-                Some(_) => Scope::Named,
-                None => Scope::Whole,
-            },
+            scope: self.source.scope(),
             blob_max_bytes: limits.blob_max_bytes,
             ..Settings::default()
         };
@@ -261,11 +263,11 @@ impl OneSource<'_> {
     /// A file that was pushed by its name may never be enumerated with its folder. That it is gone
     /// can only be seen by looking.
     fn reclaim_lost_files(&self, state: &mut state::Instance) -> Result<(), PushError> {
-        if self.source.only.is_some() {
+        if self.source.scope() == Scope::Named {
             return Ok(());
         }
         let mut lost = state.named()?;
-        lost.retain(|uri| !self.source.has(uri));
+        lost.retain(|uri| !self.source.may_have(uri));
         Ok(state.reclaim(&lost)?)
     }
 
@@ -274,16 +276,16 @@ impl OneSource<'_> {
         let launch = Launch {
             program: std::env::current_exe().map_err(PushError::Executable)?,
             args: self.connector.args.iter().map(OsString::from).collect(),
-            environment: plugin_environment(Vec::new()),
+            environment: plugin_environment(self.source.environment()),
             manifest: &self.connector.manifest,
             instance: initialize::Instance {
-                uri_prefix: self.source.uri_prefix.clone(),
+                uri_prefix: self.source.uri_prefix().to_owned(),
                 config: self.source.config(&self.own_places()),
             },
             remote_limits: Some(remote_limits),
             max_message_bytes: MESSAGE_BYTES,
             deadlines: Deadlines::default(),
-            mask: Mask::default(),
+            mask: self.source.mask(),
             on_event: Arc::new(move |event| observer.event(event.to_event())),
         };
         ConnectorProcess::start(launch)
@@ -302,7 +304,7 @@ impl OneSource<'_> {
 
     fn instance(&self) -> Instance {
         let remote_url = remote::remote_url(&self.push.remote.location);
-        let uri_prefix = self.source.uri_prefix.clone();
+        let uri_prefix = self.source.uri_prefix().to_owned();
         Instance {
             id: self.source.instance_id(&remote_url),
             fingerprint: self

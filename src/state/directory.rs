@@ -232,7 +232,14 @@ fn overlaps(
         let wanted = new.uri_prefix.clone();
         let existing = other.uri_prefix.clone();
         let owner = other.origin.clone();
-        match (Path::new(&owner).exists(), adopt) {
+        let path = Path::new(&owner);
+        // Whether what is behind a URL has gone is not known here; whoever adopts says so.
+        let is_there = if path.is_absolute() {
+            path.exists()
+        } else {
+            !adopt
+        };
+        match (is_there, adopt) {
             (false, true) => {}
             (false, false) => {
                 return Err(StateError::OriginGone {

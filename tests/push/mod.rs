@@ -9,4 +9,5 @@ mod killed;
 mod others;
 mod over_http;
 mod place;
+mod repositories;
 mod traceless;

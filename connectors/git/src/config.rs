@@ -116,6 +116,20 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Returns the configuration as far as it decides what the same commit gives: without the
+    /// reference, since what differs between two of them is what has changed, without credentials,
+    /// and without the place of the cache.
+    pub(crate) fn content(&self, place: &Place) -> Self {
+        Self {
+            repo: place.to_string(),
+            reference: head(),
+            cache: None,
+            ..self.clone()
+        }
+    }
+}
+
 /// Returns the path of a folder in a tree, without slashes at its ends.
 fn folder(subdir: &str) -> Result<Vec<u8>, String> {
     let mut parts = Vec::new();

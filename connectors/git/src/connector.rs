@@ -184,10 +184,10 @@ impl Connector for Git {
         let invalid = |why| RpcError::new(ErrorCode::InvalidConfig, format!("config: {why}"));
         let Checked { place, selection } = config.check().map_err(invalid)?;
         let prefix = params.instance.uri_prefix.clone();
-        // The parsed configuration written anew, so that spaces in its text do not matter.
-        let canonical = serde_json::to_string(&config).map_err(|why| invalid(why.to_string()))?;
+        let content = serde_json::to_string(&config.content(&place));
+        let content = content.map_err(|why| invalid(why.to_string()))?;
         self.setup = Some(Arc::new(Setup {
-            owner: Owner::of(&[VERSION, &prefix, &canonical]),
+            owner: Owner::of(&[VERSION, &prefix, &content]),
             config,
             place,
             selection,

@@ -29,6 +29,7 @@ use std::io::{Read, Write};
 use dpe_connector::serve;
 
 pub use connector::Git;
+pub use place::{Place, Url};
 
 /// Name of the connector, as in the manifest.
 pub const NAME: &str = "git";

@@ -12,7 +12,7 @@ use gix::url::Scheme;
 
 /// A repository, or a folder that contains some.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// A folder of this machine.
     Folder(PathBuf),
     /// Somewhere else.
@@ -21,7 +21,7 @@ pub(crate) enum Place {
 
 /// A URL without its credentials, and these.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Url {
+pub struct Url {
     /// For git.
     pub(crate) text: String,
     /// Scheme and host, for which the credentials are meant; only of URLs that take credentials in
@@ -41,7 +41,7 @@ impl Place {
     /// # Errors
     ///
     /// When it is neither an absolute path nor a URL of a kind that is fetched from.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with('/') {
             return Ok(Self::Folder(text.into()));
         }
@@ -58,8 +58,16 @@ impl Place {
         }
     }
 
+    /// Returns the password that is part of a URL.
+    pub fn password(&self) -> Option<&str> {
+        match self {
+            Self::Url(url) => url.password.as_deref(),
+            Self::Folder(_) => None,
+        }
+    }
+
     /// Returns the name of the repository itself, without `.git`.
-    pub(crate) fn name(&self) -> Vec<u8> {
+    pub fn name(&self) -> Vec<u8> {
         match self {
             Self::Url(url) => url.name.clone(),
             Self::Folder(path) => {

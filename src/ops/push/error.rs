@@ -68,12 +68,15 @@ pub enum PushError {
     },
 
     /// The binary has no such connector.
-    #[error("this build of dpe has no connector for folders")]
+    #[error("this build of dpe has no connector {name}")]
     #[diagnostic(
         code(dpe::push::no_connector),
-        help("use a build with the fs connector")
+        help("use a build with the connector {name}")
     )]
-    NoConnector,
+    NoConnector {
+        /// Its name.
+        name: &'static str,
+    },
 
     /// The path of this very program is not known, so that it cannot be started again.
     #[error("cannot find the program itself to start the connector")]
@@ -163,7 +166,8 @@ fn way_out(failure: &Failure) -> &'static str {
              --max-delete N or --max-delete N%"
         }
         "source_failed" if !failure.retryable => {
-            "nothing was deleted on the remote; check that the folder is the right one and mounted"
+            "nothing was deleted on the remote; check that the source is the right one, and mounted if it \
+             is on a disk of its own"
         }
         "remote_unauthorized" | "secret_missing" => runner::way_out(failure),
         _ if failure.retryable => "push again later; what has landed is kept and not sent twice",

@@ -1,153 +1,170 @@
-//! A folder, or some files of it, as a source of documents.
+//! What can be pushed: folders and files, or repositories.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+mod folder;
+mod repository;
+
+use std::path::PathBuf;
 
 use dpe_connector::manifest::Manifest;
 use dpe_connector::path;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::json::Writer;
+use crate::config::Mask;
 use crate::model::FileUri;
+use crate::runner::Scope;
 
 use super::error::PushError;
 
-/// A folder to push: all of it, or the files that were named.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FolderSource {
-    /// The source, as a person named it.
-    pub name: String,
-    /// Absolute path of the folder, links resolved.
-    pub root: PathBuf,
-    /// The files that were named, relative to the folder.
-    pub only: Option<Vec<String>>,
-    /// URI prefix of the documents; ends with `/`.
-    pub uri_prefix: String,
+pub use folder::FolderSource;
+pub use repository::{RepositoryMode, RepositoryOptions, RepositorySource};
+
+/// How the sources of a push are to be understood.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SourceKind {
+    /// Folders and files.
+    #[default]
+    Folders,
+    /// Git repositories.
+    Repositories(RepositoryOptions),
 }
 
-/// Turns what was named into sources. Files of one folder are one source, which shares its state
-/// with the folder.
-///
-/// # Errors
-///
-/// When the prefix is not a URI. What does not exist, or is neither a folder nor a file, is told
-/// for itself.
-pub(super) fn resolve(
-    named: &[PathBuf],
-    prefix: Option<&str>,
-) -> Result<Vec<Result<FolderSource, Unresolved>>, PushError> {
-    let prefix = prefix.map(normal_prefix).transpose()?;
-    let mut sources = Vec::new();
-    let mut files: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
-    for path in named {
-        let unresolved = |error| (path.display().to_string(), error);
-        match kind(path) {
-            Err(error) => sources.push(Err(unresolved(error))),
-            Ok(Kind::Folder) => {
-                sources.push(folder(path, prefix.as_deref()).map_err(unresolved));
-            }
-            Ok(Kind::File) => {
-                let folder = path.parent().unwrap_or(Path::new(""));
-                files
-                    .entry(folder.to_owned())
-                    .or_default()
-                    .push(path.clone());
-            }
-        }
-    }
-    for (parent, paths) in files {
-        let name = match paths.as_slice() {
-            [one] => one.display().to_string(),
-            many => format!("{} files of {}", many.len(), parent.display()),
-        };
-        let source = some_files(&parent, &paths, &name, prefix.as_deref());
-        sources.push(source.map_err(|error| (name, error)));
-    }
-    Ok(sources)
+/// One source of a push.
+#[derive(Clone, Debug)]
+pub enum PushSource {
+    /// A folder, or some files of it.
+    Folder(FolderSource),
+    /// A repository.
+    Repository(RepositorySource),
 }
 
 /// What was named and why it cannot be pushed.
-pub(super) type Unresolved = (String, PushError);
+pub(super) type Unresolved = (String, Box<PushError>);
 
-fn some_files(
-    parent: &Path,
-    paths: &[PathBuf],
-    name: &str,
+/// Turns what was named into sources.
+///
+/// # Errors
+///
+/// When the prefix is not a URI. What cannot be pushed is told for itself.
+pub(super) fn resolve(
+    named: &[PathBuf],
+    kind: &SourceKind,
     prefix: Option<&str>,
-) -> Result<FolderSource, PushError> {
-    let here = Path::new(".");
-    let parent = if parent.as_os_str().is_empty() {
-        here
-    } else {
-        parent
-    };
-    let names = paths.iter().map(|path| file_name(path));
-    Ok(FolderSource {
-        name: name.to_owned(),
-        only: Some(names.collect::<Result<_, _>>()?),
-        ..folder(parent, prefix)?
+) -> Result<Vec<Result<PushSource, Unresolved>>, PushError> {
+    let prefix = prefix.map(normal_prefix).transpose()?;
+    let prefix = prefix.as_deref();
+    Ok(match kind {
+        SourceKind::Folders => {
+            let sources = folder::resolve(named, prefix).into_iter();
+            sources
+                .map(|source| source.map(PushSource::Folder))
+                .collect()
+        }
+        SourceKind::Repositories(options) => {
+            let source = |named: &PathBuf| repository::resolve(named, options, prefix);
+            let sources = named.iter().map(source);
+            sources
+                .map(|source| source.map(PushSource::Repository))
+                .collect()
+        }
     })
 }
 
-enum Kind {
-    Folder,
-    File,
-}
-
-fn kind(path: &Path) -> Result<Kind, PushError> {
-    let metadata = std::fs::metadata(path).map_err(|source| PushError::Source {
-        path: path.to_owned(),
-        source,
-    })?;
-    let inside_git = path
-        .components()
-        .any(|part| part == Component::Normal(OsStr::new(".git")));
-    if inside_git {
-        return Err(PushError::Git {
-            path: path.to_owned(),
-        });
-    }
-    if metadata.is_dir() {
-        Ok(Kind::Folder)
-    } else if metadata.is_file() {
-        Ok(Kind::File)
-    } else {
-        Err(PushError::Special {
-            path: path.to_owned(),
-        })
+impl SourceKind {
+    /// Returns the name of the connector for such sources.
+    pub(super) fn connector(&self) -> &'static str {
+        match self {
+            Self::Folders => dpe_connector_fs::NAME,
+            Self::Repositories(_) => dpe_connector_git::NAME,
+        }
     }
 }
 
-fn folder(path: &Path, prefix: Option<&str>) -> Result<FolderSource, PushError> {
-    let root = path.canonicalize().map_err(|source| PushError::Source {
-        path: path.to_owned(),
-        source,
-    })?;
-    if root.to_str().is_none() {
-        return Err(PushError::NotUnicode { path: root });
+impl PushSource {
+    /// Returns the source as a person named it, without credentials.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Folder(folder) => &folder.name,
+            Self::Repository(repository) => &repository.name,
+        }
     }
-    let uri_prefix = match prefix {
-        Some(prefix) => prefix.to_owned(),
-        None => prefix_of(path, &root),
-    };
-    Ok(FolderSource {
-        name: path.display().to_string(),
-        root,
-        only: None,
-        uri_prefix,
-    })
+
+    /// Returns the URI prefix of the documents; it ends with `/`.
+    pub fn uri_prefix(&self) -> &str {
+        match self {
+            Self::Folder(folder) => &folder.uri_prefix,
+            Self::Repository(repository) => &repository.uri_prefix,
+        }
+    }
+
+    /// Returns where the source is: a path, or a URL without credentials.
+    pub fn origin(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.root.display().to_string(),
+            Self::Repository(repository) => repository.place.to_string(),
+        }
+    }
+
+    /// Returns of which documents a round speaks.
+    pub(super) fn scope(&self) -> Scope {
+        match self {
+            Self::Folder(folder) if folder.only.is_some() => Scope::Named,
+            _ => Scope::Whole,
+        }
+    }
+
+    /// Returns whether the source may still have what was pushed by its name.
+    pub(super) fn may_have(&self, uri: &FileUri) -> bool {
+        match self {
+            Self::Folder(folder) => folder.has(uri),
+            // Nothing of a repository is pushed by its name.
+            Self::Repository(_) => true,
+        }
+    }
+
+    /// Returns the configuration of the connector. Of a folder, `left_out` is not enumerated.
+    pub(super) fn config(&self, left_out: &[PathBuf]) -> Box<RawValue> {
+        match self {
+            Self::Folder(folder) => folder.config(left_out),
+            Self::Repository(repository) => repository.config(),
+        }
+    }
+
+    /// Returns what the connector gets to see of our environment besides the base variables.
+    pub(super) fn environment(&self) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+        match self {
+            Self::Folder(_) => Vec::new(),
+            Self::Repository(_) => repository::environment(),
+        }
+    }
+
+    /// Returns what hides the credentials of the source.
+    pub(super) fn mask(&self) -> Mask {
+        match self {
+            Self::Folder(_) => Mask::default(),
+            Self::Repository(repository) => repository.mask(),
+        }
+    }
+
+    /// Returns the id of the instance.
+    pub(super) fn instance_id(&self, remote_url: &str) -> String {
+        match self {
+            Self::Folder(folder) => folder.instance_id(remote_url),
+            Self::Repository(repository) => repository.instance_id(remote_url),
+        }
+    }
+
+    /// Returns the content identity (connector contract §8.3).
+    pub(super) fn fingerprint(&self, remote_url: &str, plugin: &Manifest) -> String {
+        match self {
+            Self::Folder(folder) => folder.fingerprint(remote_url, plugin),
+            Self::Repository(repository) => repository.fingerprint(remote_url, plugin),
+        }
+    }
 }
 
-/// Returns `dpe://NAME/` with the name by which the folder was given, or its own.
-fn prefix_of(given: &Path, root: &Path) -> String {
-    let name = match given.components().next_back() {
-        Some(Component::Normal(name)) => Some(name),
-        _ => root.file_name(),
-    };
-    let name = name.unwrap_or(OsStr::new("root")).as_encoded_bytes();
+/// Returns `dpe://NAME/`.
+fn prefix_of(name: &[u8]) -> String {
     // Below a prefix without an authority a name is encoded as the segment it is.
     let segment = path::file_uri("dpe:", name);
     let uri = format!("dpe://{}/", segment.trim_start_matches("dpe:"));
@@ -167,83 +184,6 @@ fn normal_prefix(text: &str) -> Result<String, PushError> {
     Ok(prefix)
 }
 
-fn file_name(path: &Path) -> Result<String, PushError> {
-    path.file_name()
-        .and_then(OsStr::to_str)
-        .map(str::to_owned)
-        .ok_or_else(|| PushError::NotUnicode {
-            path: path.to_owned(),
-        })
-}
-
-impl FolderSource {
-    /// Returns the configuration of the connector. Of the folder, `left_out` is not enumerated.
-    pub fn config(&self, left_out: &[PathBuf]) -> Box<RawValue> {
-        let mut json = Writer::new();
-        json.begin_object();
-        json.name("root").string(&self.root.to_string_lossy());
-        json.name("exclude").begin_array();
-        for path in left_out {
-            if let Some(glob) = self.glob_of(path) {
-                json.string(&glob);
-            }
-        }
-        json.end_array();
-        if let Some(only) = &self.only {
-            json.name("only").begin_array();
-            for name in only {
-                json.string(name);
-            }
-            json.end_array();
-        }
-        json.end_object();
-        RawValue::from_string(json.into_string()).expect("the writer writes JSON")
-    }
-
-    /// Returns whether the folder still has the file of a document.
-    pub fn has(&self, uri: &FileUri) -> bool {
-        let path = path::path_of(&self.uri_prefix, uri.as_str());
-        path.is_some_and(|path| {
-            let path = OsStr::from_bytes(&path);
-            self.root.join(path).symlink_metadata().is_ok()
-        })
-    }
-
-    /// Returns the glob that matches `path` alone, if it lies inside the folder.
-    fn glob_of(&self, path: &Path) -> Option<String> {
-        let inside = path.strip_prefix(&self.root).ok()?.to_str()?;
-        if inside.is_empty() {
-            return None;
-        }
-        let mut glob = String::from("/");
-        for character in inside.chars() {
-            if matches!(character, '\\' | '*' | '?' | '[' | ']' | '{' | '}' | ' ') {
-                glob.push('\\');
-            }
-            glob.push(character);
-        }
-        Some(glob)
-    }
-
-    /// Returns the id of the instance: the same folder, prefix and remote are the same instance.
-    pub fn instance_id(&self, remote_url: &str) -> String {
-        let identity = digest(&[&self.root.to_string_lossy(), &self.uri_prefix, remote_url]);
-        format!("push-{}", &identity[..32])
-    }
-
-    /// Returns the content identity (connector contract §8.3). What is named or left out selects
-    /// documents and changes none, so it is no part of it.
-    pub fn fingerprint(&self, remote_url: &str, plugin: &Manifest) -> String {
-        digest(&[
-            remote_url,
-            &self.uri_prefix,
-            &self.root.to_string_lossy(),
-            &plugin.name,
-            &plugin.version,
-        ])
-    }
-}
-
 /// Hashes parts so that no two lists of parts run together.
 fn digest(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
@@ -260,45 +200,7 @@ fn digest(parts: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::{Path, PathBuf};
-
-    use super::{FolderSource, PushError, normal_prefix, prefix_of, resolve};
-
-    fn place() -> tempfile::TempDir {
-        let place = tempfile::tempdir().unwrap();
-        fs::create_dir_all(place.path().join("docs")).unwrap();
-        for name in ["docs/a.md", "docs/b.md"] {
-            fs::write(place.path().join(name), "x").unwrap();
-        }
-        place
-    }
-
-    fn one(named: &[PathBuf]) -> FolderSource {
-        let mut sources = resolve(named, None).unwrap();
-        assert_eq!(sources.len(), 1);
-        sources.remove(0).unwrap()
-    }
-
-    #[test]
-    fn own_places_inside_the_folder_are_left_out() {
-        let place = place();
-        let source = one(&[place.path().join("docs")]);
-        let root = source.root.clone();
-        let config = source.config(&[root.join("my store[1]"), root.clone(), "/elsewhere".into()]);
-        assert!(
-            config.get().contains(r#""exclude":["/my\\ store\\[1\\]"]"#),
-            "{config}"
-        );
-    }
-
-    #[test]
-    fn a_folder_gives_its_name_to_its_documents() {
-        let root = Path::new("/home/u/My Docs");
-        assert_eq!(prefix_of(Path::new("My Docs"), root), "dpe://my%20docs/");
-        assert_eq!(prefix_of(Path::new("."), root), "dpe://my%20docs/");
-        assert_eq!(prefix_of(Path::new("/"), Path::new("/")), "dpe://root/");
-    }
+    use super::{PushError, normal_prefix};
 
     #[test]
     fn a_prefix_is_normalised_and_ends_with_a_slash() {
@@ -308,35 +210,5 @@ mod tests {
             normal_prefix("docs"),
             Err(PushError::Prefix { .. })
         ));
-    }
-
-    #[test]
-    fn named_files_of_one_folder_are_one_source_and_share_its_state() {
-        let place = place();
-        let docs = place.path().join("docs");
-        let whole = one(std::slice::from_ref(&docs));
-        let some = one(&[docs.join("a.md"), docs.join("b.md")]);
-        assert_eq!(some.only, Some(vec!["a.md".to_owned(), "b.md".to_owned()]));
-        assert_eq!(some.uri_prefix, whole.uri_prefix);
-        assert_eq!(some.instance_id("r"), whole.instance_id("r"));
-    }
-
-    #[test]
-    fn what_does_not_exist_is_refused() {
-        let missing = resolve(&["/no/such/place".into()], None).unwrap().remove(0);
-        assert!(matches!(missing, Err((_, PushError::Source { .. }))));
-    }
-
-    #[test]
-    fn the_instance_depends_on_folder_prefix_and_remote() {
-        let place = place();
-        let source = one(&[place.path().join("docs")]);
-        let other = FolderSource {
-            uri_prefix: "dpe://other/".into(),
-            ..source.clone()
-        };
-        assert_ne!(source.instance_id("r"), other.instance_id("r"));
-        assert_ne!(source.instance_id("r"), source.instance_id("s"));
-        assert_eq!(source.instance_id("r"), source.instance_id("r"));
     }
 }

@@ -1,0 +1,139 @@
+//! `dpe push --connector git`: repositories, as a git user has them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::place::{Place, Report};
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env_remove("GIT_DIR");
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "A U Thor");
+        command.env(format!("GIT_{who}_EMAIL"), "author@example.com");
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Makes `docs` a repository with these files.
+fn repository(files: &[(&str, &str)]) -> Place {
+    let place = Place::new();
+    git(&place.docs(), &["init", "-q", "-b", "main"]);
+    for (name, text) in files {
+        place.write(name, text);
+    }
+    commit(&place);
+    place
+}
+
+fn commit(place: &Place) {
+    git(&place.docs(), &["add", "-A"]);
+    git(&place.docs(), &["commit", "-q", "-m", "x"]);
+}
+
+/// Pushes and returns created, updated, deleted and moved.
+fn pushed(place: &Place, arguments: &[&str]) -> [u64; 4] {
+    let command = ["push", "--json", "--connector", "git"];
+    let run = place.dpe(&[&command, arguments].concat());
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let report: Report = serde_json::from_str(run.stdout.trim_end()).unwrap();
+    let counts = report.counts;
+    [counts.created, counts.updated, counts.deleted, counts.moved]
+}
+
+fn names(place: &Place) -> Vec<String> {
+    place.remote().into_keys().collect()
+}
+
+#[test]
+fn a_repository_is_pushed_as_it_is_committed() {
+    let place = repository(&[("a.md", "# a"), ("b.md", "# b"), ("c.md", "# c")]);
+    place.write("untracked.md", "u");
+    assert_eq!(pushed(&place, &["docs"]), [3, 0, 0, 0]);
+    assert_eq!(pushed(&place, &["docs"]), [0, 0, 0, 0]);
+    place.rename("a.md", "d.md");
+    place.remove("b.md");
+    place.remove("untracked.md");
+    place.write("c.md", "# other");
+    assert_eq!(pushed(&place, &["docs"]), [0, 0, 0, 0]);
+    commit(&place);
+    assert_eq!(pushed(&place, &["docs"]), [0, 1, 1, 1]);
+    assert_eq!(names(&place), ["c.md", "d.md"]);
+}
+
+#[test]
+fn another_reference_is_a_change_like_any_other() {
+    let place = repository(&[("a.md", "# a"), ("b.md", "# b")]);
+    git(&place.docs(), &["tag", "v1"]);
+    place.rename("a.md", "c.md");
+    place.remove("b.md");
+    commit(&place);
+    assert_eq!(pushed(&place, &["docs"]), [1, 0, 0, 0]);
+    assert_eq!(pushed(&place, &["docs", "--ref", "v1"]), [1, 0, 0, 1]);
+    assert_eq!(names(&place), ["a.md", "b.md"]);
+    assert_eq!(pushed(&place, &["docs", "--ref=main"]), [0, 0, 1, 1]);
+    assert_eq!(names(&place), ["c.md"]);
+}
+
+#[test]
+fn a_folder_in_a_work_tree_is_pushed_alone() {
+    let place = repository(&[("docs/a.md", "# a"), ("src/b.md", "# b")]);
+    assert_eq!(pushed(&place, &["docs/docs"]), [1, 0, 0, 0]);
+    assert_eq!(names(&place), ["a.md"]);
+}
+
+#[test]
+fn a_url_is_fetched_and_pushed() {
+    let place = repository(&[("a.md", "# a")]);
+    let url = format!("file://{}", place.docs().display());
+    assert_eq!(pushed(&place, &[&url]), [1, 0, 0, 0]);
+    assert_eq!(pushed(&place, &[&url]), [0, 0, 0, 0]);
+    fs::remove_dir_all(place.path().join("home/.cache/dpe/git")).unwrap();
+    place.write("b.md", "# b");
+    commit(&place);
+    assert_eq!(pushed(&place, &[&url]), [1, 0, 0, 0]);
+    assert_eq!(names(&place), ["a.md", "b.md"]);
+}
+
+#[test]
+fn a_history_is_one_document_for_each_repository() {
+    let place = repository(&[("a.md", "# a")]);
+    git(
+        place.path(),
+        &["clone", "-q", "--bare", "docs", "all/one.git"],
+    );
+    git(place.path(), &["clone", "-q", "docs", "all/deep/two"]);
+    let arguments = ["all", "--mode", "history", "--prefix", "dpe://docs/"];
+    assert_eq!(pushed(&place, &arguments), [2, 0, 0, 0]);
+    assert_eq!(names(&place), ["deep/two", "one"]);
+}
+
+#[test]
+fn what_is_no_repository_fails_and_deletes_nothing() {
+    let place = repository(&[("a.md", "# a")]);
+    assert_eq!(pushed(&place, &["docs"]), [1, 0, 0, 0]);
+    fs::rename(place.docs().join(".git"), place.path().join("away")).unwrap();
+    let run = place.dpe(&["push", "--connector", "git", "docs"]);
+    assert_ne!(run.code, Some(0));
+    assert!(run.stderr.contains("source_failed"), "{run:?}");
+    let run = place.dpe(&["push", "--connector", "git", "missing"]);
+    assert_eq!(run.code, Some(3), "{run:?}");
+    assert_eq!(names(&place), ["a.md"]);
+}
+
+#[test]
+fn flags_of_repositories_are_refused_for_folders() {
+    let place = repository(&[("a.md", "# a")]);
+    for flag in ["--ref=main", "--mode=history"] {
+        let run = place.dpe(&["push", flag, "docs"]);
+        assert_eq!(run.code, Some(64), "{run:?}");
+        assert!(run.stderr.contains("--connector git"), "{run:?}");
+    }
+}
