@@ -221,17 +221,23 @@ impl Probe {
     async fn line(&mut self, until: Instant, within: Duration) -> Result<Vec<u8>, Trouble> {
         let left = until.saturating_duration_since(Instant::now());
         match timeout(left, self.stdout.next()).await {
-            Err(_) => Err(Trouble::Silent(within)),
+            // Somebody else may hold its stdout open after it.
+            Err(_) => match self.child.try_wait() {
+                Ok(Some(status)) => Err(self.ended(status)),
+                _ => Err(Trouble::Silent(within)),
+            },
             Ok(Ok(NextLine::Whole(line))) => Ok(line),
             Ok(Ok(NextLine::TooLong)) => Err(Trouble::TooLong(self.limit)),
             Ok(Ok(NextLine::End) | Err(_)) => match timeout(self.grace, self.child.wait()).await {
-                Ok(Ok(status)) => {
-                    self.group.dissolve();
-                    Err(Trouble::Ended(status))
-                }
+                Ok(Ok(status)) => Err(self.ended(status)),
                 _ => Err(Trouble::Closed),
             },
         }
+    }
+
+    fn ended(&mut self, status: ExitStatus) -> Trouble {
+        self.group.dissolve();
+        Trouble::Ended(status)
     }
 }
 

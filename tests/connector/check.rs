@@ -165,6 +165,34 @@ fn without_a_manifest_a_bad_configuration_can_be_given() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// Of what says nothing, or nothing that could be understood, no rule is called kept.
+#[test]
+fn a_program_that_is_no_connector_is_told_within_the_time_it_is_given() {
+    for (script, rule, detail) in [
+        ("sleep 600", "initialize", "nothing within 1s"),
+        ("sleep 600 & exit 3", "initialize", "exit status: 3"),
+        ("exec 1>&-; sleep 600", "initialize", "stdout was closed"),
+        (
+            "cat /dev/zero",
+            "initialize",
+            "a line above max_message_bytes",
+        ),
+        ("yes", "framing", "a line that is no JSON"),
+    ] {
+        let arguments = ["check", "--json", "--wait", "1", "--", "sh", "-c", script];
+        let output = connector(&arguments).output().unwrap();
+        assert!(with_verdict(&output, "ok").is_empty(), "{script}");
+        assert!(with_verdict(&output, "failed").contains(rule), "{script}");
+        let checks = objects(&output);
+        let check = checks.iter().find(|check| check["check"] == rule).unwrap();
+        assert!(
+            check["detail"].as_str().unwrap().contains(detail),
+            "{script}: {check}"
+        );
+        assert_eq!(output.status.code(), Some(1));
+    }
+}
+
 #[test]
 fn secrets_reach_the_connector_and_not_the_results() {
     let probed = Probed::new(MANIFEST);

@@ -47,6 +47,8 @@ pub(super) struct Bench<'b> {
     tell: &'b mut dyn FnMut(Checked),
     /// What was on stdout first that should not be there.
     framing: Option<String>,
+    /// Whether anything the plugin said was as it should be.
+    is_heard: bool,
     has_failed: bool,
 }
 
@@ -56,6 +58,7 @@ impl<'b> Bench<'b> {
             subject,
             tell,
             framing: None,
+            is_heard: false,
             has_failed: false,
         }
     }
@@ -81,6 +84,7 @@ impl<'b> Bench<'b> {
                 (Verdict::Skipped, "the framing is broken".to_owned())
             }
         };
+        self.is_heard |= verdict == Verdict::Ok && rule != rule::MANIFEST;
         self.has_failed |= verdict == Verdict::Failed;
         (self.tell)(Checked {
             rule,
@@ -100,7 +104,8 @@ impl<'b> Bench<'b> {
     pub(super) fn finish(mut self) -> bool {
         let found = match self.framing.take() {
             Some(why) => Err(Why::Broken(why)),
-            None => Ok("nothing but responses on stdout".to_owned()),
+            None if self.is_heard => Ok("nothing but responses on stdout".to_owned()),
+            None => Err(Why::unknown("nothing of use was on stdout")),
         };
         self.take(rule::FRAMING, found);
         !self.has_failed

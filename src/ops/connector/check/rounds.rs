@@ -32,9 +32,9 @@ const AFTER_INITIALIZE: [Rule; 15] = [
     rule::OVERSIZED,
     rule::MESSAGE_LIMIT,
     rule::DETERMINISM,
-    rule::END_OF_INPUT,
     rule::CURSOR,
     rule::CURSOR_FALLBACK,
+    rule::END_OF_INPUT,
 ];
 
 /// Tries out everything from `initialize` on.
