@@ -48,6 +48,8 @@ fn next() -> io::Result<impl Future<Output = Signal>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {
         tokio::select! {
+            // Which of two that are there came first is known to nobody.
+            biased;
             _ = terminate.recv() => Signal::Terminate,
             _ = interrupt.recv() => Signal::Interrupt,
         }

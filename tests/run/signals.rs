@@ -95,6 +95,7 @@ fn later_signals_are_ignored() {
     instance.wait_for("round.started");
     send(&child, rustix::process::Signal::TERM);
     for _ in 0..5 {
+        std::thread::sleep(Duration::from_millis(2));
         // It may be gone already.
         let pid = rustix::process::Pid::from_child(&child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::INT);
