@@ -9,8 +9,10 @@ mod call;
 mod command;
 mod defect;
 mod delete;
+mod failure;
 mod identity;
 mod preparation;
+mod ready;
 mod redaction;
 mod source;
 

@@ -1,38 +1,31 @@
 //! A call under way: what it has come to so far, and what becomes of it when something stops it.
 
+use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dpe_connector::initialize::{self, RemoteLimits};
 use futures_util::FutureExt;
-use serde_json::value::RawValue;
 
-use crate::config::{
-    ConflictAction, Credential, CredentialSource, Definition, Network, Remote, RemoteLocation,
-};
-use crate::host::{ConnectorProcess, Deadlines, Launch, message_limit};
-use crate::model::Contract;
-use crate::ops::remote::{self, OpenRemote, RemoteError};
-use crate::runner::{Cancel, Instance, Profile, Round, Settings};
-use crate::server::OpenMode;
-use crate::state::{self, CursorChange, InstanceLock, Registration, StateDirectory, StateError};
-use crate::sync::decision::{Policies, Policy};
+use crate::config::Definition;
+use crate::host::ConnectorProcess;
+use crate::ops::remote::OpenRemote;
+use crate::runner::{self, Cancel, Instance, Round, Settings};
+use crate::state::{self, InstanceLock, Registration, StateDirectory, StateError};
 use crate::sync::event::{Event, Observer};
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::Source;
 use crate::sync::report::{Outcome, Report};
 
-use super::preparation::{self, Prepared};
+use super::failure::state_failure;
+use super::preparation;
+use super::ready::Ready;
 use super::{Run, defect, identity};
 
 /// A child of a process that was killed holds its locks until it is another program. That is all
 /// that is waited for (connector contract §8.1).
 pub(super) const LOCK_PATIENCE: Duration = Duration::from_millis(50);
-
-/// Writes on their way at once, as many as the peers have (connector contract §34).
-const CONCURRENCY: usize = 4;
 
 /// What keeps a call from going on.
 pub(super) enum Stop {
@@ -121,12 +114,16 @@ impl<'a> Call<'a> {
             id: definition.id.clone(),
         };
         self.open_state(lock, &instance)?;
-        let remote = self.unless_cancelled(connect(self.run, &definition, &prepared));
-        let remote = remote.await??;
-        let process = self.unless_cancelled(self.start(&definition, &prepared, &remote));
-        let mut process = process.await??;
+        let ready = Ready {
+            run: self.run,
+            definition: &definition,
+            prepared: &prepared,
+        };
+        let remote = self.unless_cancelled(ready.connect()).await??;
+        let start = ready.start(&remote, self.observer);
+        let mut process = self.unless_cancelled(start).await??;
         self.report.plugin = Some(process.identity().clone());
-        let settings = self.settings(&definition, &prepared, &remote);
+        let settings = ready.settings(&remote);
         self.round(&instance, &settings, &remote, &mut process)
             .await?;
         // How it ends changes nothing any more; the log tells it.
@@ -186,79 +183,6 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    async fn start(
-        &self,
-        definition: &Definition,
-        prepared: &Prepared,
-        remote: &OpenRemote,
-    ) -> Result<ConnectorProcess, Failure> {
-        let usual = Deadlines::default();
-        let limits = remote.client.capabilities().limits;
-        let observer = Arc::clone(self.observer);
-        let config = definition.config.root().compact();
-        let args = definition.command.iter().skip(1);
-        ConnectorProcess::start(Launch {
-            program: prepared.program.clone(),
-            args: args.map(Into::into).collect(),
-            environment: prepared.environment.clone(),
-            manifest: &prepared.manifest,
-            instance: initialize::Instance {
-                uri_prefix: definition.uri_prefix.clone(),
-                config: RawValue::from_string(config).expect("a part of a strict text is JSON"),
-            },
-            remote_limits: Some(RemoteLimits {
-                max_payload_bytes: limits.max_payload_bytes,
-                page_max_bytes: limits.page_max_bytes,
-                blob_max_bytes: limits.blob_max_bytes,
-            }),
-            max_message_bytes: message_limit(
-                prepared.tuning.max_message_bytes,
-                limits.max_payload_bytes,
-            ),
-            deadlines: Deadlines {
-                scan: prepared.tuning.scan_timeout.unwrap_or(usual.scan),
-                blob: prepared.tuning.blob_timeout.unwrap_or(usual.blob),
-                ..usual
-            },
-            mask: prepared.mask.clone(),
-            on_event: Arc::new(move |event| observer.event(event.to_event())),
-        })
-        .await
-    }
-
-    fn settings(
-        &self,
-        definition: &Definition,
-        prepared: &Prepared,
-        remote: &OpenRemote,
-    ) -> Settings {
-        let tuning = &prepared.tuning;
-        let usual = Settings::default();
-        let policy = |action| match action {
-            ConflictAction::SourceWins => Policy::SourceWins,
-            ConflictAction::Report => Policy::Report,
-        };
-        let at_most = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-        Settings {
-            contract: Contract::DEFAULT,
-            policies: Policies {
-                commit: policy(definition.conflict_policy.commit),
-                delete: policy(definition.conflict_policy.delete),
-            },
-            conflict_retries: tuning.conflict_retries.unwrap_or(usual.conflict_retries),
-            max_items: tuning.max_items.map_or(MAX_ITEMS, at_most),
-            concurrency: CONCURRENCY,
-            blob_max_bytes: remote.client.capabilities().limits.blob_max_bytes,
-            spool_directory: match &self.run.state_dir {
-                Ok(state_dir) => state_dir.clone(),
-                Err(_) => usual.spool_directory.clone(),
-            },
-            delete_limit: prepared.delete_limit,
-            profile: Profile::Contract,
-            ..usual
-        }
-    }
-
     async fn round(
         &mut self,
         instance: &Instance,
@@ -303,7 +227,7 @@ impl<'a> Call<'a> {
     }
 
     /// Notes a defect of this program. What the round came to stays as it is.
-    fn crash(&mut self, panic: &(dyn std::any::Any + Send)) {
+    fn crash(&mut self, panic: &(dyn Any + Send)) {
         self.observer.event(Event::Crashed {
             traceback: &defect::traceback(panic),
         });
@@ -317,23 +241,12 @@ impl<'a> Call<'a> {
 
     /// Notes since when the cursor is held, if there is state to note it in (§23).
     fn hold_cursor(&mut self) {
-        let Some(state) = &mut self.state else {
-            return;
-        };
-        let noted = state.held_since().and_then(|since| {
-            let since = since.unwrap_or_else(|| self.report.started_at.clone());
-            self.report.cursor_held_since = Some(since.clone());
-            state.finish(CursorChange::Keep, Some(&since))
-        });
-        if let Err(error) = noted {
-            let failure = state_failure(&error);
-            self.observer.event(Event::HeldWriteFailed(&failure));
+        if let Some(state) = &mut self.state {
+            let since = runner::hold(state, &self.report.started_at, &**self.observer);
+            self.report.cursor_held_since = since;
         }
     }
 }
-
-/// Usual size of a batch (connector contract §34).
-const MAX_ITEMS: u32 = 100;
 
 pub(super) fn directory(run: &Run) -> Result<StateDirectory, Failure> {
     match &run.state_dir {
@@ -346,75 +259,4 @@ pub(super) fn directory(run: &Run) -> Result<StateDirectory, Failure> {
             error.to_string(),
         )),
     }
-}
-
-/// Returns what is reported of trouble with state (connector contract §8.2).
-pub(super) fn state_failure(error: &StateError) -> Failure {
-    let message = with_causes(error);
-    let runner = FailureSource::Runner;
-    match error {
-        StateError::Busy { .. } => {
-            Failure::new(Level::Round, runner, "instance_busy", message).retryable(true)
-        }
-        StateError::Overlap { .. } | StateError::OriginGone { .. } => {
-            Failure::new(Level::Instance, runner, "definition_invalid", message)
-        }
-        _ => Failure::new(Level::Round, runner, "state_unavailable", message)
-            .retryable(error.retryable()),
-    }
-}
-
-/// Returns a message with those of its causes that it does not repeat itself.
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(current) = cause {
-        let text = current.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = current.source();
-    }
-    message
-}
-
-/// Fetches the capabilities of the remote.
-async fn connect(
-    run: &Run,
-    definition: &Definition,
-    prepared: &Prepared,
-) -> Result<OpenRemote, Failure> {
-    let credential = match (&definition.credential, &prepared.credential) {
-        // A file is read anew for every request.
-        (Some(CredentialSource::File(path)), _) => Some(Credential::File(path.clone())),
-        (Some(CredentialSource::Env(_)), Some(value)) => Some(Credential::Value(value.clone())),
-        _ => None,
-    };
-    let remote = Remote {
-        location: RemoteLocation::Url(definition.remote_url.clone()),
-        network: Network {
-            credential,
-            ..run.network.clone()
-        },
-    };
-    let opened = remote::open(&remote, OpenMode::ReadOnly).await;
-    opened.map_err(|error| match error {
-        RemoteError::Failed(failure) if failure.code == "definition_invalid" => {
-            unbuildable(failure.message)
-        }
-        RemoteError::Failed(failure) => failure,
-        error => unbuildable(with_causes(&error)),
-    })
-}
-
-/// A request that cannot be built (connector contract §25.2).
-fn unbuildable(message: String) -> Failure {
-    Failure::new(
-        Level::Round,
-        FailureSource::Remote,
-        "remote_unavailable",
-        message,
-    )
-    .retryable(true)
 }

@@ -6,7 +6,8 @@ use crate::config::Definition;
 use crate::sync::event::{Event, Observer};
 use crate::sync::failure::{Failure, FailureSource, Level};
 
-use super::call::{LOCK_PATIENCE, directory, state_failure};
+use super::call::{LOCK_PATIENCE, directory};
+use super::failure::state_failure;
 use super::{Run, defect, preparation};
 
 /// Deletes what is kept of the instance. Of its definition only the id is read, so that one with a

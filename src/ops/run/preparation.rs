@@ -12,7 +12,7 @@ use crate::host::{config_violation, plugin_environment, read_manifest};
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::guard::DeleteLimit;
 
-use super::call::with_causes;
+use super::failure::with_causes;
 use super::{command, source};
 
 /// What a round needs besides state and remote.
@@ -77,26 +77,9 @@ pub(super) fn prepare(definition: &Definition) -> Result<Prepared, Failure> {
         .tuning()
         .map_err(|error| definition_invalid(&error))?;
     let delete_limit = delete_limit(&tuning)?;
-    let credential = match &definition.credential {
-        Some(source) => {
-            let credential = source::resolve(source);
-            Some(credential.ok_or_else(|| secret_missing("the credential of the remote"))?)
-        }
-        None => None,
-    };
+    let credential = credential(definition)?;
     let secrets = secrets(definition, &manifest)?;
-    let given = secrets
-        .iter()
-        .map(|(name, secret)| (name.as_str(), secret.expose()))
-        .chain(
-            definition
-                .environment
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.as_str())),
-        )
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect();
-    let environment = plugin_environment(given);
+    let environment = environment(definition, &secrets);
     let program = command::program(definition, &environment)
         .map_err(|why| instance("definition_invalid", why))?;
     let hidden = secrets.into_iter().map(|(_, secret)| secret);
@@ -155,6 +138,28 @@ fn delete_limit(tuning: &Tuning) -> Result<DeleteLimit, Failure> {
             definition_invalid(&DefinitionError::member("/runner/max_delete", why))
         }),
     }
+}
+
+fn credential(definition: &Definition) -> Result<Option<Secret>, Failure> {
+    let Some(source) = &definition.credential else {
+        return Ok(None);
+    };
+    match source::resolve(source) {
+        Some(credential) => Ok(Some(credential)),
+        None => Err(secret_missing("the credential of the remote")),
+    }
+}
+
+/// Returns the three parts of the environment of the plugin (§7.2).
+fn environment(definition: &Definition, secrets: &[(String, Secret)]) -> Vec<(OsString, OsString)> {
+    let secrets = secrets
+        .iter()
+        .map(|(name, secret)| (name.into(), secret.expose().into()));
+    let given = definition
+        .environment
+        .iter()
+        .map(|(name, value)| (name.into(), value.into()));
+    plugin_environment(secrets.chain(given).collect())
 }
 
 /// Looks up the secrets that the manifest declares. An optional one that cannot be had is left out
