@@ -110,16 +110,25 @@ impl Runner<'_> {
     }
 
     fn say(&mut self, line: String, last: &mut String) {
-        let line = match &self.url.password {
-            Some(password) if !password.is_empty() => line.replace(password, "***"),
-            _ => line,
-        };
+        let line = self.without_secrets(line);
         // Nobody reads it if it cannot be written.
         let _ = writeln!(self.stderr, "git: {line}");
         // The first complaint is the cause, what follows is advice.
         if last.is_empty() || (!is_complaint(last) && is_complaint(&line)) {
             *last = line;
         }
+    }
+
+    /// Git does not repeat passwords, but it does repeat URLs, and whom it talks to may repeat more.
+    fn without_secrets(&self, mut line: String) -> String {
+        let query = self.url.text.split_once('?').map(|(_, query)| query);
+        let password = self.url.password.as_deref();
+        for secret in query.into_iter().chain(password) {
+            if !secret.is_empty() {
+                line = line.replace(secret, "***");
+            }
+        }
+        line
     }
 
     fn command(&self, folder: &Path) -> Command {

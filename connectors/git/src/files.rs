@@ -70,7 +70,7 @@ impl Round {
         });
         let moves = moves(&difference.changes, &examiner, cancel)?;
         let gone = gone(&difference.changes, &moves, &examiner, cancel)?;
-        let tasks = tasks(&difference.changes, &moves, &examiner);
+        let tasks = tasks(&difference.changes, &moves, &examiner, cancel)?;
         let limit = setup.config.max_file_bytes.max(setup.blob_max_bytes);
         let worker = Arc::clone(&examiner);
         let mut round = Self {
@@ -277,10 +277,16 @@ fn gone<'c>(
 }
 
 /// Returns the blobs that have to be read. What moved as it was need not be.
-fn tasks(changes: &[Change], moves: &[Move], examiner: &Examiner) -> Vec<Task> {
+fn tasks(
+    changes: &[Change],
+    moves: &[Move],
+    examiner: &Examiner,
+    cancel: &CancelFlag,
+) -> Result<Vec<Task>, RpcError> {
     let moved: HashMap<&[u8], &Move> = moves.iter().map(|found| (&*found.to, found)).collect();
     let mut tasks = Vec::new();
     for change in changes {
+        cancel.check()?;
         let arrived = moved.get(&*change.path);
         let Some(id) = change.now else { continue };
         let before = match arrived {
@@ -296,5 +302,5 @@ fn tasks(changes: &[Change], moves: &[Move], examiner: &Examiner) -> Vec<Task> {
             before,
         });
     }
-    tasks
+    Ok(tasks)
 }

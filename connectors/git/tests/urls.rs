@@ -241,7 +241,7 @@ fn the_password_of_a_url_reaches_its_host_and_nobody_else() {
     use base64::Engine as _;
     let (address, given) = asking_server();
     let cache = tempfile::tempdir().unwrap();
-    let repo = format!("http://me:s3cret@{address}/docs.git");
+    let repo = format!("http://me:s3cret@{address}/docs.git?token=s3cret2");
     let config = json!({"repo": repo, "cache": cache.path()});
     let mut plugin = Plugin::start(dpe_connector_git::main, &config);
     let error = plugin.failing_scan(None);
