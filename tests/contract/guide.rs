@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use dpe::config::Definition;
 use dpe::host::read_manifest;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -87,6 +88,17 @@ fn error_that_the_guide_shows_is_what_a_missing_folder_gives() {
     let conversation = [&*hello.join("\n"), scan, &format!("< {shown}"), bye].join("\n");
     let nowhere = Path::new("/nowhere/to/be/found");
     converse(&conversation, nowhere, &mut String::new());
+}
+
+#[test]
+fn definition_of_the_guide_is_valid() {
+    let shown = blocks("json")
+        .into_iter()
+        .find(|block| block.contains("definition_version"))
+        .unwrap();
+    let definition = Definition::parse(shown.as_bytes(), Path::new("/definitions")).unwrap();
+    assert_eq!(definition.id, "ann-mail");
+    definition.tuning().unwrap();
 }
 
 #[test]
