@@ -15,6 +15,7 @@ mod front_matter;
 mod grid;
 mod inline;
 mod languages;
+mod pages;
 mod sniff;
 
 use dpe_connector::content::{DocumentHead, Page};
@@ -24,7 +25,7 @@ pub use formats::IMAGE_HEAD_BYTES;
 
 /// Version of the mapping. It changes whenever the same bytes would give another document, and
 /// is meant to be part of a connector's version, so that a new mapping starts a full round.
-pub const VERSION: &str = "2";
+pub const VERSION: &str = "3";
 
 /// The handle of a blob that is the whole input. Whoever has the bytes puts a handle of its own, or
 /// the bytes themselves, in its place (connector contract §14.1).
@@ -108,18 +109,9 @@ impl Extraction {
         }
     }
 
-    /// A document of one page, or of none if there is nothing to read.
-    pub(crate) fn of_one_page(head: DocumentHead, elements: elements::Elements) -> Self {
-        let elements = elements.into_vec();
-        let page = Page {
-            elements,
-            ..Page::default()
-        };
-        let pages = if page.elements.is_empty() {
-            Vec::new()
-        } else {
-            vec![page]
-        };
+    /// A document whose format knows no pages.
+    pub(crate) fn of_elements(head: DocumentHead, elements: elements::Elements) -> Self {
+        let pages = pages::of(elements.into_vec());
         Self { head, pages }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn read(
     }
     let mut elements = Elements::default();
     grid.finish(&mut elements);
-    Ok(Extraction::of_one_page(head(format), elements))
+    Ok(Extraction::of_elements(head(format), elements))
 }
 
 fn records(

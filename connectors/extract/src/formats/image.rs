@@ -42,7 +42,7 @@ pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Extraction 
         metadata,
         ..Element::empty(Category::Image)
     });
-    Extraction::of_one_page(head(format), elements)
+    Extraction::of_elements(head(format), elements)
 }
 
 /// Width and height in pixels.

@@ -29,7 +29,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
     reader.flush();
     let (leading_title, elements) = reader.flow.finish();
     head.title = head.title.or(leading_title);
-    Ok(Extraction::of_one_page(head, elements))
+    Ok(Extraction::of_elements(head, elements))
 }
 
 const OPTIONS: Options = Options::ENABLE_TABLES

@@ -46,7 +46,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
         }
     }
     elements.push_text(Category::CodeSnippet, &group, &metadata);
-    Ok(Extraction::of_one_page(head(format), elements))
+    Ok(Extraction::of_elements(head(format), elements))
 }
 
 fn invalid(line: usize, error: &serde_json::Error) -> ExtractError {

@@ -14,7 +14,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
     for paragraph in paragraphs(&text) {
         elements.push_text(Category::NarrativeText, paragraph, &Metadata::new());
     }
-    Ok(Extraction::of_one_page(head(format), elements))
+    Ok(Extraction::of_elements(head(format), elements))
 }
 
 /// Returns the runs of lines that are not blank, without the white space after their last word.

@@ -23,5 +23,5 @@ pub(crate) fn whole(format: Format, text: &str) -> Extraction {
             &language(format.file_type()),
         );
     }
-    Extraction::of_one_page(head(format), elements)
+    Extraction::of_elements(head(format), elements)
 }

@@ -39,7 +39,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
     let mut flow = Flow::default();
     read::blocks(&dom, &mut flow);
     let (_, elements) = flow.finish();
-    Ok(Extraction::of_one_page(head, elements))
+    Ok(Extraction::of_elements(head, elements))
 }
 
 /// Adds the blocks of a piece of HTML inside another format. `false` if it could not be read.

@@ -1,0 +1,89 @@
+//! Pages of documents whose format has none.
+//!
+//! A page is what travels as a whole: a connector cuts a large document into messages between
+//! pages only (connector contract §13). So a long text has several. Where they end depends on
+//! nothing but the content: the same bytes have to give the same hashes with every runner.
+
+use dpe_connector::content::{Element, Page};
+
+/// The most bytes of text a page has, but for the one element that goes beyond it. Escaped in the
+/// most wasteful way, six bytes for each, a page still fits the smallest message of a runner
+/// (32 MiB, §34) together with its envelope.
+const PAGE_BYTES: usize = 4 << 20;
+
+/// What an element costs besides its texts: names of members, category, punctuation.
+const ELEMENT_OVERHEAD: usize = 64;
+
+/// Spreads elements over pages; none if there is nothing to read.
+pub(crate) fn of(elements: Vec<Element>) -> Vec<Page> {
+    let mut pages: Vec<Page> = Vec::new();
+    let mut used = 0;
+    for element in elements {
+        let bytes = size(&element);
+        used += bytes;
+        match pages.last_mut() {
+            Some(page) if used <= PAGE_BYTES => page.elements.push(element),
+            _ => {
+                used = bytes;
+                pages.push(Page {
+                    elements: vec![element],
+                    ..Page::default()
+                });
+            }
+        }
+    }
+    pages
+}
+
+fn size(element: &Element) -> usize {
+    let texts = [&element.text, &element.text_as_html];
+    let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+    let metadata = match element.metadata.is_empty() {
+        true => 0,
+        false => serde_json::to_string(&element.metadata).map_or(0, |text| text.len()),
+    };
+    texts + metadata + ELEMENT_OVERHEAD
+}
+
+#[cfg(test)]
+mod tests {
+    use dpe_connector::content::Category;
+
+    use super::*;
+
+    fn elements(lengths: &[usize]) -> Vec<Element> {
+        let element = |&length| Element::text(Category::NarrativeText, "x".repeat(length));
+        lengths.iter().map(element).collect()
+    }
+
+    fn lengths(pages: &[Page]) -> Vec<usize> {
+        pages.iter().map(|page| page.elements.len()).collect()
+    }
+
+    #[test]
+    fn a_text_of_common_length_is_one_page_and_an_empty_one_none() {
+        assert_eq!(lengths(&of(elements(&[]))), Vec::<usize>::new());
+        assert_eq!(lengths(&of(elements(&[1000; 500]))), [500]);
+    }
+
+    #[test]
+    fn a_page_ends_before_the_element_that_would_exceed_it() {
+        let quarter = PAGE_BYTES / 4 - ELEMENT_OVERHEAD;
+        assert_eq!(lengths(&of(elements(&[quarter; 9]))), [4, 4, 1]);
+        assert_eq!(lengths(&of(elements(&[quarter + 1; 9]))), [3, 3, 3]);
+        assert_eq!(lengths(&of(elements(&[9 << 20, 1, 9 << 20]))), [1, 1, 1]);
+    }
+
+    #[test]
+    fn all_elements_are_there_in_their_order() {
+        let made = elements(
+            &(0..3000)
+                .map(|number| number * 7 % 9001)
+                .collect::<Vec<_>>(),
+        );
+        let pages = of(made.clone());
+        assert!(pages.len() > 1);
+        let joined: Vec<Element> = pages.into_iter().flat_map(|page| page.elements).collect();
+        assert_eq!(joined, made);
+    }
+}
