@@ -209,8 +209,8 @@ impl<C: Connector, W: Write> Session<'_, C, W> {
         while let Ok(event) = events.recv() {
             match event {
                 Event::Refused(id, error) => self.answer::<Empty>(id, &Err(error))?,
-                Event::Request(request) => {
-                    if self.perform(&request)? {
+                Event::Request(mut request) => {
+                    if self.perform(&mut request)? {
                         return Ok(Ended::Shutdown);
                     }
                     self.shared.pending().remove(&request.id);
@@ -221,7 +221,7 @@ impl<C: Connector, W: Write> Session<'_, C, W> {
     }
 
     /// Answers one request and returns whether it was the last.
-    fn perform(&mut self, request: &Request) -> io::Result<bool> {
+    fn perform(&mut self, request: &mut Request) -> io::Result<bool> {
         let refused = |code, why: String| Err::<Empty, _>(RpcError::new(code, why));
         match request.method.as_str() {
             method if !self.initialized && method != "initialize" => {
@@ -256,7 +256,7 @@ impl<C: Connector, W: Write> Session<'_, C, W> {
         Ok(false)
     }
 
-    fn initialize(&mut self, request: &Request) -> Result<InitializeResult, RpcError> {
+    fn initialize(&mut self, request: &mut Request) -> Result<InitializeResult, RpcError> {
         if self.initialized {
             let why = "`initialize` was answered already";
             return Err(RpcError::new(ErrorCode::InvalidRequest, why));
@@ -302,8 +302,10 @@ impl<C: Connector, W: Write> Session<'_, C, W> {
     }
 }
 
-fn params<P: DeserializeOwned>(request: &Request) -> Result<P, RpcError> {
-    let text = request.params.as_deref().map_or("{}", RawValue::get);
+/// Reads the parameters of a request, and lets go of their text: a cursor may be most of a message.
+fn params<P: DeserializeOwned>(request: &mut Request) -> Result<P, RpcError> {
+    let params = request.params.take();
+    let text = params.as_deref().map_or("{}", RawValue::get);
     serde_json::from_str(text)
         .map_err(|why| RpcError::new(ErrorCode::InvalidParams, format!("params: {why}")))
 }
