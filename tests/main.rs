@@ -8,6 +8,7 @@
 
 mod connector;
 mod contract;
+mod convergence;
 mod hash_contract;
 mod host;
 mod house;

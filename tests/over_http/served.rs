@@ -17,12 +17,17 @@ pub(crate) struct Served {
 impl Served {
     /// Starts a server on `store` and waits until it is ready.
     pub(crate) fn start(store: &Path, arguments: &[&str]) -> Self {
+        Self::start_at("127.0.0.1:0", store, arguments)
+    }
+
+    /// As [`start`](Self::start), at an address.
+    pub(crate) fn start_at(address: &str, store: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_dpe"))
             .env_clear()
             .arg("serve")
             .arg("--store")
             .arg(store)
-            .args(["--listen", "127.0.0.1:0"])
+            .args(["--listen", address])
             .args(arguments)
             .stdin(Stdio::null())
             .stderr(Stdio::null())
