@@ -47,13 +47,13 @@ impl Fs {
         }
     }
 
-    fn begin(&self, params: &ScanParams, cancel: &CancelFlag) -> Result<Round, RpcError> {
+    fn begin(&self, cursor: Option<String>, cancel: &CancelFlag) -> Result<Round, RpcError> {
         let setup = self
             .setup
             .as_ref()
             .ok_or_else(|| RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first"))?;
         let (setup, handles) = (Arc::clone(setup), Arc::clone(&self.handles));
-        Round::begin(setup, handles, params.cursor.as_deref(), cancel)
+        Round::begin(setup, handles, cursor, cancel)
     }
 }
 
@@ -95,7 +95,7 @@ impl Connector for Fs {
                 // An abandoned round ends before the next one begins.
                 self.round = None;
                 self.handles = Arc::new(Handles::of_round(self.handles.round() + 1));
-                self.begin(&params, cancel)?
+                self.begin(params.cursor, cancel)?
             }
             Some(next) => self
                 .round

@@ -1,69 +1,89 @@
-//! What changed between two listings, as far as `stat` tells. Pure.
+//! What changed since an earlier round, as far as `stat` tells. Pure.
 
-use crate::listing::{Entry, is_within};
+use crate::cursor::Damaged;
+use crate::listing::{Entry, Listing, Seen};
 use crate::walk::{Found, Trouble};
 
 /// A file that has to be read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Task {
-    /// The file as the walk saw it.
-    pub(crate) found: Found,
-    /// What the listing before said of it.
-    pub(crate) previous: Option<Entry>,
+    /// Number of the file in the order of the paths.
+    pub(crate) file: usize,
+    /// What was seen of it before.
+    pub(crate) previous: Option<Box<Seen>>,
 }
 
-/// The outcome of a comparison.
+/// The outcome of a comparison, besides what goes into the listing at once.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
-    /// Entries of the next listing for which nothing has to be done.
-    pub(crate) kept: Vec<Entry>,
     /// Files to be read, sorted by path.
     pub(crate) tasks: Vec<Task>,
     /// Entries with a document whose file is gone, sorted by path.
     pub(crate) gone: Vec<Entry>,
 }
 
-/// Compares a listing with what a walk found, both sorted by path. Entries below a path in
-/// `unknown` are kept, whatever the walk saw.
-pub(crate) fn compare(previous: Vec<Entry>, found: Vec<Found>, unknown: &[Trouble]) -> Difference {
+/// Compares the entries of an earlier round with the files a walk found, both sorted by path.
+/// What needs no look is noted in `listing`, and so are entries at and below the paths of
+/// `unknown`, whatever the walk saw.
+///
+/// # Errors
+///
+/// When the entries cannot be read to their end.
+pub(crate) fn compare(
+    previous: impl Iterator<Item = Result<Entry, Damaged>>,
+    files: &[Found],
+    unknown: &[Trouble],
+    listing: &mut Listing,
+) -> Result<Difference, Damaged> {
     let mut difference = Difference::default();
-    let mut previous = previous.into_iter().peekable();
-    for file in found {
-        while let Some(entry) = previous.next_if(|entry| entry.path < file.path) {
-            difference.missing(entry, unknown);
+    let mut next = 0;
+    for entry in previous {
+        let entry = entry?;
+        while files.get(next).is_some_and(|file| file.path < entry.path) {
+            difference.read(next, None);
+            next += 1;
         }
-        match previous.next_if(|entry| entry.path == file.path) {
-            Some(entry) if entry.trusted && entry.stat == file.stat => {
-                difference.kept.push(entry);
+        match files.get(next).filter(|file| file.path == entry.path) {
+            Some(file) if entry.seen.trusted && entry.seen.stat == file.stat => {
+                listing.note(next, &entry.seen);
+                next += 1;
             }
-            previous => difference.tasks.push(Task {
-                found: file,
-                previous,
-            }),
+            Some(_) => {
+                difference.read(next, Some(entry.seen));
+                next += 1;
+            }
+            None if is_covered(&entry.path, unknown) => listing.keep(entry.doubted()),
+            None if entry.seen.content.is_some() => difference.gone.push(entry),
+            None => {}
         }
     }
-    previous.for_each(|entry| difference.missing(entry, unknown));
-    difference
+    (next..files.len()).for_each(|file| difference.read(file, None));
+    Ok(difference)
 }
 
 impl Difference {
-    fn missing(&mut self, entry: Entry, unknown: &[Trouble]) {
-        if unknown
-            .iter()
-            .any(|trouble| is_within(&entry.path, &trouble.path))
-        {
-            self.kept.push(Entry {
-                trusted: false,
-                ..entry
-            });
-        } else if entry.content.is_some() {
-            self.gone.push(entry);
-        }
+    fn read(&mut self, file: usize, previous: Option<Seen>) {
+        let previous = previous.map(Box::new);
+        self.tasks.push(Task { file, previous });
     }
+}
+
+/// Returns whether `path` or a folder above it is among `troubles`, sorted by path. The path of
+/// the root is empty.
+fn is_covered(path: &[u8], troubles: &[Trouble]) -> bool {
+    let is_among = |path: &[u8]| {
+        let found = troubles.binary_search_by(|trouble| (*trouble.path).cmp(path));
+        found.is_ok()
+    };
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let mut above = slashes.map(|(end, _)| &path[..end]);
+    !troubles.is_empty() && (is_among(b"") || is_among(path) || above.any(is_among))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::listing::{Content, Fingerprint};
     use crate::stat::Stat;
@@ -80,12 +100,14 @@ mod tests {
     fn entry(path: &str, trusted: bool) -> Entry {
         Entry {
             path: path.as_bytes().into(),
-            stat: stat(1),
-            trusted,
-            content: Some(Content {
-                fingerprint: Fingerprint::of(b"x"),
-                format: "txt".into(),
-            }),
+            seen: Seen {
+                stat: stat(1),
+                trusted,
+                content: Some(Content {
+                    fingerprint: Fingerprint::of(b"x"),
+                    format: "txt".into(),
+                }),
+            },
         }
     }
 
@@ -96,11 +118,25 @@ mod tests {
         }
     }
 
+    fn trouble(path: &str) -> Trouble {
+        Trouble {
+            path: path.as_bytes().into(),
+            is_folder: true,
+            message: String::new(),
+            retryable: true,
+        }
+    }
+
+    fn names(paths: Vec<&[u8]>) -> Vec<String> {
+        let name = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
+        paths.into_iter().map(name).collect()
+    }
+
     #[test]
     fn each_file_is_kept_read_or_gone() {
         let mut unsupported = entry("z.bin", true);
-        unsupported.content = None;
-        let previous = vec![
+        unsupported.seen.content = None;
+        let previous = [
             entry("a", true),
             entry("b", true),
             entry("c", false),
@@ -109,24 +145,38 @@ mod tests {
             entry("directory", true),
             unsupported,
         ];
-        let files = vec![found("a", 1), found("b", 2), found("c", 1), found("e", 1)];
-        let trouble = Trouble {
-            path: b"dir"[..].into(),
-            is_folder: true,
-            message: String::new(),
-            retryable: true,
-        };
-        let difference = compare(previous, files, &[trouble]);
-        let names = |paths: Vec<&[u8]>| -> Vec<String> {
-            let name = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
-            paths.into_iter().map(name).collect()
-        };
-        let kept = difference.kept.iter().map(|e| &*e.path).collect();
-        assert_eq!(names(kept), ["a", "dir/x"]);
-        assert!(!difference.kept[1].trusted);
-        let tasks = difference.tasks.iter().map(|t| &*t.found.path).collect();
+        let files = [found("a", 1), found("b", 2), found("c", 1), found("e", 1)];
+        let mut listing = Listing::of(Arc::new(files.to_vec()));
+        let previous = previous.into_iter().map(Ok);
+        let difference = compare(previous, &files, &[trouble("dir")], &mut listing).unwrap();
+        let tasks = difference.tasks.iter();
+        let tasks = tasks.map(|task| &*files[task.file].path).collect();
         assert_eq!(names(tasks), ["b", "c", "e"]);
         let gone = difference.gone.iter().map(|e| &*e.path).collect();
         assert_eq!(names(gone), ["d", "directory"]);
+        let kept: Vec<_> = listing
+            .lines()
+            .map(|line| (line.path, line.trusted))
+            .collect();
+        assert_eq!(kept, [(&b"a"[..], true), (b"dir/x", false)]);
+    }
+
+    #[test]
+    fn a_folder_covers_what_is_below_it_and_not_its_namesakes() {
+        let troubles = [trouble("a"), trouble("b/c")];
+        for path in ["a", "a/b", "a/b/c", "b/c/d"] {
+            assert!(is_covered(path.as_bytes(), &troubles), "{path}");
+        }
+        for path in ["ab", "b", "b/cd", "c/a"] {
+            assert!(!is_covered(path.as_bytes(), &troubles), "{path}");
+        }
+        assert!(is_covered(b"x", &[trouble("")]));
+    }
+
+    #[test]
+    fn a_listing_that_breaks_off_is_no_base() {
+        let previous = [Ok(entry("a", true)), Err(Damaged)].into_iter();
+        let mut listing = Listing::of(Arc::default());
+        assert!(compare(previous, &[], &[], &mut listing).is_err());
     }
 }

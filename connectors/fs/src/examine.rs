@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 
 use crate::diff::Task;
 use crate::handles::{Handles, Held};
-use crate::listing::{Content, Entry, Fingerprint};
+use crate::listing::{Content, Fingerprint, Seen};
 use crate::read::{ReadFile, read_file};
 use crate::stat::Stat;
-use crate::walk::absolute;
+use crate::walk::{Found, absolute};
 
 /// Longest file whose bytes travel inside its item.
 const INLINE_BYTES: u64 = 64 << 10;
@@ -26,6 +26,10 @@ const INLINE_BYTES: u64 = 64 << 10;
 pub(crate) struct Examiner {
     /// The folder.
     pub(crate) root: PathBuf,
+    /// What a walk found in it.
+    pub(crate) files: Arc<Vec<Found>>,
+    /// How many bytes of a fingerprint are known of what was seen before.
+    pub(crate) precision: usize,
     /// Where its documents live.
     pub(crate) prefix: String,
     /// How large files may be.
@@ -44,11 +48,11 @@ pub(crate) struct Examiner {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// Read, and found to be what it was.
-    Unchanged(Entry),
+    Unchanged(Seen),
     /// New content, as the texts of its items.
-    Document(Entry, Vec<Box<RawValue>>),
+    Document(Seen, Vec<Box<RawValue>>),
     /// Of a format nobody here understands.
-    Unsupported(Entry),
+    Unsupported(Seen),
     /// Vanished since the walk.
     Gone,
     /// The system did not let it be read.
@@ -73,23 +77,21 @@ impl Examiner {
                 fingerprint,
                 stat,
             } => (bytes, fingerprint, stat),
-            ReadFile::Unwanted(stat) => return Outcome::Unsupported(self.entry(task, stat, None)),
+            ReadFile::Unwanted(stat) => return Outcome::Unsupported(self.seen(stat, None)),
             ReadFile::TooLarge(stat, limit) => return self.too_large(stat, limit),
             ReadFile::Gone => return Outcome::Gone,
             ReadFile::Changing => return changing(),
             ReadFile::Refused(error) => return Outcome::Refused(error.to_string()),
         };
-        let content = content_of(task, &bytes, fingerprint);
-        let entry = self.entry(task, stat, content);
-        let previous = task.previous.as_ref().and_then(|p| p.content.as_ref());
-        if entry.content.is_some() && entry.content.as_ref() == previous {
-            return Outcome::Unchanged(entry);
+        let seen = self.seen(stat, self.content_of(task, &bytes, fingerprint));
+        if self.is_as_before(task, &seen) {
+            return Outcome::Unchanged(seen);
         }
-        self.document(entry, &bytes)
+        self.document(task, seen, &bytes)
     }
 
     /// Reads a file only to know its content; `None` if there would be no document.
-    pub(crate) fn probe(&self, task: &Task) -> Option<Entry> {
+    pub(crate) fn probe(&self, task: &Task) -> Option<Seen> {
         let ReadFile::Whole {
             bytes,
             fingerprint,
@@ -98,40 +100,63 @@ impl Examiner {
         else {
             return None;
         };
-        let content = content_of(task, &bytes, fingerprint)?;
-        Some(self.entry(task, stat, Some(content)))
+        let content = self.content_of(task, &bytes, fingerprint)?;
+        Some(self.seen(stat, Some(content)))
+    }
+
+    /// Returns whether a file has the content it had before, and so gives the same document.
+    pub(crate) fn is_as_before(&self, task: &Task, seen: &Seen) -> bool {
+        let before = task.previous.as_ref().and_then(|p| p.content.as_ref());
+        let now = seen.content.as_ref().map(|now| now.cut(self.precision));
+        self.precision > 0 && now.is_some() && now.as_ref() == before
+    }
+
+    fn content_of(&self, task: &Task, bytes: &[u8], fingerprint: Fingerprint) -> Option<Content> {
+        Some(Content {
+            format: files::format_of(file_name(self.path(task)), bytes)?,
+            fingerprint,
+        })
+    }
+
+    /// Returns how long a file was when the walk saw it.
+    pub(crate) fn size(&self, task: &Task) -> u64 {
+        self.files[task.file].stat.size
+    }
+
+    fn path(&self, task: &Task) -> &[u8] {
+        &self.files[task.file].path
     }
 
     fn read(&self, task: &Task) -> ReadFile {
-        let path = absolute(&self.root, &task.found.path);
-        let name = file_name(&task.found.path);
+        let path = absolute(&self.root, self.path(task));
+        let name = file_name(self.path(task));
         read_file(&path, self.follow_links, |head| {
             files::wanted(name, head, self.limits)
         })
     }
 
-    fn entry(&self, task: &Task, stat: Stat, content: Option<Content>) -> Entry {
-        Entry {
-            path: task.found.path.clone(),
+    fn seen(&self, stat: Stat, content: Option<Content>) -> Seen {
+        Seen {
             stat,
             trusted: stat.is_trusted(self.scan_start),
             content,
         }
     }
 
-    fn document(&self, entry: Entry, bytes: &[u8]) -> Outcome {
-        let uri = path::file_uri(&self.prefix, &entry.path);
-        let name = file_name(&entry.path);
+    fn document(&self, task: &Task, seen: Seen, bytes: &[u8]) -> Outcome {
+        let path = self.path(task);
+        let uri = path::file_uri(&self.prefix, path);
+        let name = file_name(path);
         // One file that trips over a defect must not end the round of all others.
-        let whole = || self.whole(&entry, bytes);
+        let whole = || self.whole(path, seen.stat, bytes);
         let made = catch_unwind(AssertUnwindSafe(|| {
             files::document(uri, name, bytes, whole)
         }));
         match made {
-            Ok(Ok(item)) => Outcome::Document(entry, encode_segments(&item, self.item_limit)),
-            Ok(Err(NoDocument::Unsupported)) => Outcome::Unsupported(Entry {
+            Ok(Ok(item)) => Outcome::Document(seen, encode_segments(&item, self.item_limit)),
+            Ok(Err(NoDocument::Unsupported)) => Outcome::Unsupported(Seen {
                 content: None,
-                ..entry
+                ..seen
             }),
             Ok(Err(NoDocument::Invalid(message))) => Outcome::Failed {
                 code: ItemErrorCode::ContentInvalid,
@@ -147,18 +172,18 @@ impl Examiner {
     }
 
     /// Returns where the bytes of a file are: in the item itself, if they are few.
-    fn whole(&self, entry: &Entry, bytes: &[u8]) -> BlobSource {
-        if entry.stat.size <= INLINE_BYTES && bytes.len() as u64 <= INLINE_BYTES {
+    fn whole(&self, path: &[u8], stat: Stat, bytes: &[u8]) -> BlobSource {
+        if stat.size <= INLINE_BYTES && bytes.len() as u64 <= INLINE_BYTES {
             let inline = STANDARD.encode(bytes);
             return BlobSource::Inline { inline };
         }
         BlobSource::Handle {
             handle: self.handles.give(Held {
-                path: absolute(&self.root, &entry.path),
+                path: absolute(&self.root, path),
                 follow: self.follow_links,
-                stat: entry.stat,
+                stat,
             }),
-            size: Some(entry.stat.size),
+            size: Some(stat.size),
         }
     }
 
@@ -185,11 +210,4 @@ fn changing() -> Outcome {
         message: "the file kept changing while it was read".into(),
         retryable: true,
     }
-}
-
-fn content_of(task: &Task, bytes: &[u8], fingerprint: Fingerprint) -> Option<Content> {
-    Some(Content {
-        format: files::format_of(file_name(&task.found.path), bytes)?,
-        fingerprint,
-    })
 }

@@ -5,6 +5,7 @@
 //! knows files and their times; what their bytes mean is dpe-extract's, and nothing of the file
 //! system enters any content. It knows no hash contract and no remote.
 
+mod block;
 mod config;
 mod connector;
 mod cursor;
@@ -35,7 +36,7 @@ pub const NAME: &str = "fs";
 /// Version of the connector, as in the manifest. It changes whenever the same files would give
 /// other content: with this crate's own rules (before the `+`) and with the mapping of
 /// dpe-extract (behind it).
-pub const VERSION: &str = "1.2.0+extract.2";
+pub const VERSION: &str = "1.2.0+extract.3";
 
 /// The manifest, `dpe-connector.json`.
 pub const MANIFEST: &str = include_str!("../dpe-connector.json");

@@ -1,16 +1,34 @@
-//! What a round found, kept for the next one.
+//! What a round knows of the files, kept for the next one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::stat::Stat;
+use crate::walk::Found;
 
-/// One file. Paths are bytes relative to the root, with `/` between their components.
+/// One file of an earlier round. Paths are bytes relative to the root, with `/` between their
+/// components.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Which file.
     pub(crate) path: Box<[u8]>,
+    /// What was seen of it.
+    pub(crate) seen: Seen,
+}
+
+impl Entry {
+    /// Returns the entry of a file that could not be looked at, which has to be next time.
+    pub(crate) fn doubted(mut self) -> Self {
+        self.seen.trusted = false;
+        self
+    }
+}
+
+/// What a look at a file found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
     /// Its state when it was read.
     pub(crate) stat: Stat,
     /// Whether an equal state next time proves equal content.
@@ -28,9 +46,19 @@ pub(crate) struct Content {
     pub(crate) format: Arc<str>,
 }
 
+impl Content {
+    /// Returns the content with no more than the first bytes of its fingerprint, as a cursor may
+    /// hold it.
+    pub(crate) fn cut(&self, bytes: usize) -> Self {
+        let mut cut = self.clone();
+        cut.fingerprint.0[bytes..].fill(0);
+        cut
+    }
+}
+
 /// The first half of the SHA-256 of a file's bytes: short, since every byte of it travels in
 /// the cursor, and still out of reach for an accidental or a made collision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Fingerprint(pub(crate) [u8; Self::BYTES]);
 
 impl Fingerprint {
@@ -50,26 +78,133 @@ impl Fingerprint {
     }
 }
 
-/// Returns whether `path` is `folder` or lies below it; the root's path is empty.
-pub(crate) fn is_within(path: &[u8], folder: &[u8]) -> bool {
-    folder.is_empty()
-        || path
-            .strip_prefix(folder)
-            .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+/// What is known of each file of a folder, in the order of their paths.
+///
+/// A row takes a fifth of what an [`Entry`] would: there may be millions.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    files: Arc<Vec<Found>>,
+    rows: Vec<Row>,
+    /// The formats that rows speak of by number.
+    formats: Vec<Arc<str>>,
+    /// Of files that had another state when they were read than the walk had seen.
+    later: HashMap<usize, Stat>,
+    /// Of files the walk could not look at.
+    apart: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    fingerprint: Fingerprint,
+    /// Nothing is known, there is no document, or the place in `formats` two numbers lower.
+    format: u32,
+    trusted: bool,
+}
+
+const UNKNOWN: u32 = 0;
+const NO_DOCUMENT: u32 = 1;
+
+/// A line of a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listed<'l> {
+    pub(crate) path: &'l [u8],
+    pub(crate) stat: Stat,
+    pub(crate) trusted: bool,
+    /// Fingerprint and format.
+    pub(crate) content: Option<(Fingerprint, &'l str)>,
+}
+
+impl Listing {
+    /// Returns a listing in which nothing is known of `files`, sorted by path.
+    pub(crate) fn of(files: Arc<Vec<Found>>) -> Self {
+        Self {
+            rows: vec![Row::default(); files.len()],
+            files,
+            formats: Vec::new(),
+            later: HashMap::new(),
+            apart: Vec::new(),
+        }
+    }
+
+    /// Notes what was seen of a file, given by its number.
+    pub(crate) fn note(&mut self, file: usize, seen: &Seen) {
+        let content = seen.content.as_ref();
+        self.rows[file] = Row {
+            fingerprint: content.map_or_else(Fingerprint::default, |known| known.fingerprint),
+            format: content.map_or(NO_DOCUMENT, |known| self.number_of(&known.format)),
+            trusted: seen.trusted,
+        };
+        if seen.stat != self.files[file].stat {
+            self.later.insert(file, seen.stat);
+        }
+    }
+
+    /// Keeps what was known of a file that could not be looked at.
+    pub(crate) fn keep(&mut self, entry: Entry) {
+        self.apart.push(entry);
+    }
+
+    /// Returns the files of which it is known that they give no document.
+    pub(crate) fn without_document(&self) -> impl Iterator<Item = &[u8]> {
+        let rows = self.rows.iter().zip(&*self.files);
+        rows.filter(|(row, _)| row.format == NO_DOCUMENT)
+            .map(|(_, file)| &*file.path)
+    }
+
+    /// Returns what is known, in the order of the paths.
+    pub(crate) fn lines(&mut self) -> impl Iterator<Item = Listed<'_>> {
+        self.apart.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let mut apart = self.apart.iter().map(Listed::of).peekable();
+        let mut files = (0..self.rows.len())
+            .filter_map(|file| self.line(file))
+            .peekable();
+        std::iter::from_fn(move || match (apart.peek(), files.peek()) {
+            (Some(one), Some(other)) if one.path < other.path => apart.next(),
+            (Some(_), None) => apart.next(),
+            _ => files.next(),
+        })
+    }
+
+    fn line(&self, file: usize) -> Option<Listed<'_>> {
+        let (row, found) = (&self.rows[file], &self.files[file]);
+        let content = match row.format {
+            UNKNOWN => return None,
+            NO_DOCUMENT => None,
+            number => Some((row.fingerprint, &*self.formats[number as usize - 2])),
+        };
+        Some(Listed {
+            path: &found.path,
+            stat: *self.later.get(&file).unwrap_or(&found.stat),
+            trusted: row.trusted,
+            content,
+        })
+    }
+
+    fn number_of(&mut self, format: &Arc<str>) -> u32 {
+        let known = self.formats.iter().position(|known| known == format);
+        let place = known.unwrap_or_else(|| {
+            self.formats.push(Arc::clone(format));
+            self.formats.len() - 1
+        });
+        u32::try_from(place + 2).expect("there are not that many formats")
+    }
+}
+
+impl<'l> Listed<'l> {
+    fn of(entry: &'l Entry) -> Self {
+        let content = entry.seen.content.as_ref();
+        Self {
+            path: &entry.path,
+            stat: entry.seen.stat,
+            trusted: entry.seen.trusted,
+            content: content.map(|known| (known.fingerprint, &*known.format)),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_folder_holds_what_is_below_it_and_not_its_namesakes() {
-        assert!(is_within(b"a/b", b"a"));
-        assert!(is_within(b"a", b"a"));
-        assert!(is_within(b"x", b""));
-        assert!(!is_within(b"ab", b"a"));
-        assert!(!is_within(b"a", b"a/b"));
-    }
 
     #[test]
     fn a_fingerprint_is_the_beginning_of_sha_256() {

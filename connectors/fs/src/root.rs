@@ -3,41 +3,74 @@
 
 use std::fmt::Display;
 use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use dpe_connector::{ErrorCode, RpcError};
 
-use crate::listing::Entry;
+use crate::cursor::Previous;
 use crate::rules::Unreadable;
 use crate::walk::{self, Walked};
 
-/// Returns the root without links in its path, if it is a folder that can be listed.
-pub(crate) fn checked(root: &Path) -> Result<PathBuf, RpcError> {
+/// The root of a round.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// Without links in it.
+    pub(crate) path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+/// Returns the root, if it is a folder that can be listed.
+pub(crate) fn checked(root: &Path) -> Result<Place, RpcError> {
     let failed = |why: &dyn Display, todo: &str| {
         source_failed(format!("root {}: {why}; {todo}", root.display()))
     };
-    let canonical = fs::canonicalize(root)
-        .map_err(|why| failed(&why, "mount it, or correct `root` in the configuration"))?;
-    if !canonical.is_dir() {
+    let look = || {
+        let path = fs::canonicalize(root)?;
+        let metadata = fs::metadata(&path)?;
+        Ok::<_, io::Error>((path, metadata))
+    };
+    let (path, metadata) =
+        look().map_err(|why| failed(&why, "mount it, or correct `root` in the configuration"))?;
+    if !metadata.is_dir() {
         let todo = "name the folder it is in as `root` and the file in `only`";
         return Err(failed(&"not a folder", todo));
     }
-    fs::read_dir(&canonical).map_err(|why| failed(&why, "allow this user to read it"))?;
-    Ok(canonical)
+    fs::read_dir(&path).map_err(|why| failed(&why, "allow this user to read it"))?;
+    Ok(Place {
+        path,
+        device: metadata.dev(),
+        inode: metadata.ino(),
+    })
+}
+
+impl Place {
+    /// Makes sure that the folder is the one it was when the round began. When a disk is unmounted
+    /// or a folder replaced in the middle of a round, everything in it seems to be gone.
+    pub(crate) fn is_still_there(&self) -> Result<(), RpcError> {
+        let now = fs::metadata(&self.path);
+        if now.is_ok_and(|now| (now.dev(), now.ino()) == (self.device, self.inode)) {
+            return Ok(());
+        }
+        let why = "was replaced or unmounted while it was read; push it again when it stays";
+        Err(source_failed(format!("root {} {why}", self.path.display())).retryable())
+    }
 }
 
 /// A folder that held documents and now holds not one file is an unmounted disk far more often
 /// than an intention.
 pub(crate) fn refuse_sudden_emptiness(
     root: &Path,
-    previous: &[Entry],
+    previous: Option<&Previous>,
     walked: &Walked,
 ) -> Result<(), RpcError> {
-    let documents = previous
-        .iter()
-        .filter(|entry| entry.content.is_some())
-        .count();
-    if documents == 0 || !walked.files.is_empty() || !walked.troubles.is_empty() {
+    if !walked.files.is_empty() || !walked.troubles.is_empty() {
+        return Ok(());
+    }
+    let documents = previous.map_or(0, Previous::documents);
+    if documents == 0 {
         return Ok(());
     }
     Err(source_failed(format!(

@@ -91,7 +91,11 @@ pub(crate) fn walk(
         parts.collect::<Result<Vec<Walked>, _>>()
     });
     cancel.check()?;
-    for part in parts.expect("a walk does not panic") {
+    let parts = parts.expect("a walk does not panic");
+    // Exactly: there may be millions, and spare room for as many again.
+    let total = parts.iter().map(|part| part.files.len()).sum();
+    walked.files.reserve_exact(total);
+    for part in parts {
         walked.files.extend(part.files);
         walked.troubles.extend(part.troubles);
         walked.special.extend(part.special);

@@ -137,7 +137,7 @@ fn an_image_may_be_as_large_as_the_remote_takes() {
 }
 
 #[test]
-fn a_renamed_image_is_a_move_and_needs_no_bytes() {
+fn a_renamed_image_is_a_move_and_an_edited_one_is_not() {
     let folder = Folder::new();
     folder.write("a.png", png(3 << 20));
     folder.write("b.png", png((3 << 20) + 1));
@@ -145,7 +145,7 @@ fn a_renamed_image_is_a_move_and_needs_no_bytes() {
     let cursor = plugin.scan(None).cursor.unwrap();
     folder.rename("a.png", "sub/c.png");
     let lines = plugin.scan(Some(&cursor)).lines();
-    assert_eq!(lines, ["a.png>sub/c.png"]);
+    assert_eq!(lines, ["a.png>sub/c.png", "+sub/c.png"]);
     // Only its last byte differs, far behind what is looked at for the document.
     let mut bytes = png(3 << 20);
     *bytes.last_mut().unwrap() ^= 1;

@@ -64,10 +64,10 @@ fn an_edit_of_the_same_length_right_after_the_scan_is_seen() {
 }
 
 #[test]
-fn a_renamed_file_is_one_move() {
+fn a_renamed_file_is_a_move_and_its_document() {
     let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b")]);
     let scanned = changed(&folder, |folder| folder.rename("a.txt", "d/e/f.txt"));
-    assert_eq!(scanned.lines(), ["a.txt>d/e/f.txt"]);
+    assert_eq!(scanned.lines(), ["a.txt>d/e/f.txt", "+d/e/f.txt"]);
 }
 
 #[test]
@@ -77,15 +77,19 @@ fn a_rename_to_another_name_of_the_same_format_is_a_move_and_to_another_format_i
         folder.rename("a.txt", "a.md");
         folder.rename("b.txt", "b.log");
     });
-    assert_eq!(scanned.lines(), ["b.txt>b.log", "-a.txt", "+a.md"]);
+    assert_eq!(
+        scanned.lines(),
+        ["b.txt>b.log", "-a.txt", "+a.md", "+b.log"]
+    );
 }
 
 #[test]
 fn a_renamed_folder_is_one_move_for_each_file() {
     let folder = Folder::with(&[("d/a.txt", "same"), ("d/b.txt", "same"), ("d/c.txt", "c")]);
     let scanned = changed(&folder, |folder| folder.rename("d", "e"));
-    let expected = ["d/a.txt>e/a.txt", "d/b.txt>e/b.txt", "d/c.txt>e/c.txt"];
-    assert_eq!(scanned.lines(), expected);
+    let moves = ["d/a.txt>e/a.txt", "d/b.txt>e/b.txt", "d/c.txt>e/c.txt"];
+    let documents = ["+e/a.txt", "+e/b.txt", "+e/c.txt"];
+    assert_eq!(scanned.lines(), [moves, documents].concat());
 }
 
 #[test]
@@ -108,7 +112,14 @@ fn a_chain_of_renames_is_said_from_its_end() {
     });
     assert_eq!(
         scanned.lines(),
-        ["c.txt>d.txt", "b.txt>c.txt", "a.txt>b.txt"]
+        [
+            "c.txt>d.txt",
+            "b.txt>c.txt",
+            "a.txt>b.txt",
+            "+b.txt",
+            "+c.txt",
+            "+d.txt"
+        ]
     );
 }
 
@@ -138,7 +149,10 @@ fn an_empty_file_moves_with_its_inode_only() {
         folder.write("d.txt", "");
         folder.remove("b.txt");
     });
-    assert_eq!(scanned.lines(), ["a.txt>c.txt", "-b.txt", "+d.txt"]);
+    assert_eq!(
+        scanned.lines(),
+        ["a.txt>c.txt", "-b.txt", "+c.txt", "+d.txt"]
+    );
 }
 
 #[test]
