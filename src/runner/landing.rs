@@ -263,6 +263,8 @@ impl<'a, R: Remote> Landing<'a, R> {
         operation.uris().for_each(|uri| self.touch(uri.clone()));
         match self.profile {
             Profile::Contract => self.observer.event(Event::Skipped { operation, cause }),
+            // The document that follows its own move: where that was refused, so is this.
+            Profile::People if is_behind(operation, cause) => {}
             Profile::People => self.undecided.skipped.extend(operation.uris().cloned()),
         }
     }
@@ -616,6 +618,11 @@ fn knowledge<'k>(
         first: of(first)?,
         second: of(second)?,
     })
+}
+
+/// Returns whether an operation is the document that a move was to bring to its place.
+fn is_behind(operation: &Operation, cause: &Cause) -> bool {
+    matches!(operation, Operation::Commit { uri, .. } if *uri == cause.to)
 }
 
 /// Names the documents of an operation in a failure of its read or write.
