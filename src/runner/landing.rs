@@ -286,7 +286,14 @@ impl<'a, R: Remote> Landing<'a, R> {
         let mut planned = Vec::new();
         for task in tasks {
             let judgement = match knowledge(&task, &known) {
-                Ok(knowledge) => task.judge(knowledge, self.rules),
+                Ok(knowledge) => {
+                    let has_moved = self.has_moved(&task.operation)?;
+                    let knowledge = Knowledge {
+                        has_moved,
+                        ..knowledge
+                    };
+                    task.judge(knowledge, self.rules)
+                }
                 Err(denied) => {
                     let denied = about(&task.operation, denied.clone());
                     Judgement::Failed(task, denied)
@@ -309,6 +316,17 @@ impl<'a, R: Remote> Landing<'a, R> {
             }
         }
         Ok(planned)
+    }
+
+    /// Returns whether an earlier round from the same cursor has carried out a move. People's
+    /// rounds enumerate once more instead.
+    fn has_moved(&self, operation: &Operation) -> Result<bool, Failure> {
+        match (operation, self.profile) {
+            (Operation::Move { from, to }, Profile::Contract) => {
+                self.state.has_moved(from, to).map_err(state_failure)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Reads what the remote holds and what is known of it, and settles intents of an earlier
@@ -553,7 +571,9 @@ impl<'a, R: Remote> Landing<'a, R> {
                 return;
             }
             Done::Deleted => (&mut self.counts.deleted, Landed::Deleted(to)),
-            Done::Moved(_) => (&mut self.counts.moved, Landed::Moved { from, to }),
+            Done::Moved(_) | Done::MovedBefore => {
+                (&mut self.counts.moved, Landed::Moved { from, to })
+            }
         };
         *counter += 1;
         if task.replaces {
@@ -617,6 +637,7 @@ fn knowledge<'k>(
     Ok(Knowledge {
         first: of(first)?,
         second: of(second)?,
+        has_moved: false,
     })
 }
 

@@ -43,6 +43,18 @@ pub(super) struct Knowledge {
     pub first: Known,
     /// Of the target of a move.
     pub second: Known,
+    /// Whether an earlier round from the same cursor has carried out this very move.
+    pub has_moved: bool,
+}
+
+impl Knowledge {
+    /// Returns whether a move is one that an earlier round has carried out, and whatever has
+    /// become of its sides since is this instance's own doing. Then there is nothing left to do:
+    /// the source says once more what it said, since the cursor is held.
+    fn is_said_again(&self) -> bool {
+        let is_own = |known: Known| known.confirmed == known.remote;
+        self.has_moved && is_own(self.first) && is_own(self.second)
+    }
 }
 
 /// What to do with a task.
@@ -78,6 +90,8 @@ pub(super) enum Done {
     Committed(Committed, Hash),
     Deleted,
     Moved(Hash),
+    /// A move that an earlier round carried out; what has become of its sides since stays.
+    MovedBefore,
 }
 
 /// One write request.
@@ -204,6 +218,9 @@ impl Task {
             (Move::Achieved, _, Some(held)) => {
                 self.achieved(Done::Moved(held), known.first.confirmed)
             }
+            _ if self.sent.is_none() && known.is_said_again() => {
+                Judgement::Done(self, Done::MovedBefore)
+            }
             (Move::Write(_), ..) if overtaken(known.second, rules) => Judgement::Overtaken(self),
             (Move::DeleteSource(base), _, Some(held)) => {
                 Judgement::Write(self, Write::DeleteSource(base, held))
@@ -313,7 +330,11 @@ impl Task {
                 vec![
                     Change::Forget(from.clone()),
                     Change::Confirm(to.clone(), hash),
+                    Change::Moved(from.clone(), to.clone()),
                 ]
+            }
+            (Operation::Move { from, to }, Done::MovedBefore) => {
+                vec![Change::Moved(from.clone(), to.clone())]
             }
             (Operation::Commit { uri, .. }, Done::Committed(_, hash)) => {
                 vec![Change::Confirm(uri.clone(), hash)]

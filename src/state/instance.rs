@@ -15,33 +15,41 @@ pub(super) const FILE_NAME: &str = "state.db";
 
 const SCHEMA: Schema = Schema {
     application_id: i32::from_be_bytes(*b"dpeI"),
-    version: 1,
+    version: 2,
     tables: "
         -- fingerprint, cursor, held_since
-        CREATE TABLE facts (
+        CREATE TABLE IF NOT EXISTS facts (
             name  TEXT PRIMARY KEY,
             value TEXT NOT NULL
         ) STRICT;
         -- L: the last confirmed doc_hash of each document
-        CREATE TABLE confirmed (
+        CREATE TABLE IF NOT EXISTS confirmed (
             id       INTEGER PRIMARY KEY,
             file_uri TEXT NOT NULL UNIQUE,
             doc_hash TEXT NOT NULL
         ) STRICT;
         -- what was about to be written; NULL is absent
-        CREATE TABLE intents (
+        CREATE TABLE IF NOT EXISTS intents (
             file_uri TEXT PRIMARY KEY,
             doc_hash TEXT
         ) STRICT;
         -- what was pushed by its name; an enumeration may not have it
-        CREATE TABLE named (
+        CREATE TABLE IF NOT EXISTS named (
             file_uri TEXT PRIMARY KEY
         ) STRICT;
         -- what was touched since the last stored cursor, with the value before; NULL is absent
-        CREATE TABLE write_set (
+        CREATE TABLE IF NOT EXISTS write_set (
             file_uri TEXT PRIMARY KEY,
             before   TEXT
         ) STRICT;
+        -- moves that were carried out since the last stored cursor, and in which round last
+        CREATE TABLE IF NOT EXISTS moves (
+            id       INTEGER PRIMARY KEY,
+            from_uri TEXT NOT NULL,
+            to_uri   TEXT NOT NULL,
+            round    INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX IF NOT EXISTS moves_by_sides ON moves (from_uri, to_uri);
     ",
 };
 
@@ -73,9 +81,9 @@ pub struct Pending {
 pub enum CursorChange<'a> {
     /// It stays as it is.
     Keep,
-    /// This one takes its place, and the write set is cleared.
+    /// This one takes its place, and the write set and the moves are cleared.
     Store(&'a str),
-    /// There is none to store, nor is one kept, and the write set is cleared (§22).
+    /// There is none to store, nor is one kept, and the write set and the moves are cleared (§22).
     Clear,
 }
 
@@ -84,6 +92,8 @@ pub enum CursorChange<'a> {
 pub struct Instance {
     database: Connection,
     path: PathBuf,
+    /// Number of the round that is under way, larger than that of every move before it.
+    round: i64,
     /// Held until the end; a snapshot has none.
     _lock: Option<File>,
 }
@@ -93,6 +103,7 @@ impl Instance {
         Ok(Self {
             database: database::open(path, &SCHEMA)?,
             path: path.to_owned(),
+            round: 1,
             _lock: Some(lock),
         })
     }
@@ -101,6 +112,7 @@ impl Instance {
         Ok(Self {
             database: database::snapshot(path, &SCHEMA)?,
             path: path.to_owned(),
+            round: 1,
             _lock: None,
         })
     }
@@ -120,7 +132,7 @@ impl Instance {
     ///
     /// When the state cannot be read or written.
     pub fn adopt(&mut self, fingerprint: &str) -> Result<Adoption, StateError> {
-        self.write(|transaction| {
+        let adoption = self.write(|transaction| {
             let stored = fact(transaction, "fingerprint")?;
             let adoption = match stored.as_deref() {
                 None => Adoption::New,
@@ -132,7 +144,12 @@ impl Instance {
             }
             set_fact(transaction, "fingerprint", Some(fingerprint))?;
             Ok(adoption)
-        })
+        })?;
+        self.round = self.read(|database| {
+            let next = "SELECT coalesce(max(round), 0) + 1 FROM moves";
+            database.query_row(next, [], |row| row.get(0))
+        })?;
+        Ok(adoption)
     }
 
     /// Drops cursor, synchronised state, intents and write set: the remote is not what it was.
@@ -153,10 +170,11 @@ impl Instance {
         if changes.is_empty() {
             return Ok(());
         }
+        let round = self.round;
         self.write(|transaction| {
             changes
                 .iter()
-                .try_for_each(|change| journal::apply(transaction, change, tracking))
+                .try_for_each(|change| journal::apply(transaction, change, tracking, round))
         })
     }
 
@@ -166,11 +184,12 @@ impl Instance {
     ///
     /// When they cannot be written; none of them is then in effect.
     pub fn save_again(&mut self, changes: &[Change], tracking: Tracking) -> Result<(), StateError> {
+        let round = self.round;
         self.write(|transaction| {
             transaction.execute("UPDATE facts SET value = value", [])?;
             changes
                 .iter()
-                .try_for_each(|change| journal::apply(transaction, change, tracking))
+                .try_for_each(|change| journal::apply(transaction, change, tracking, round))
         })
     }
 
@@ -191,7 +210,7 @@ impl Instance {
                 CursorChange::Store(cursor) => set_fact(transaction, "cursor", Some(cursor))?,
                 CursorChange::Clear => set_fact(transaction, "cursor", None)?,
             }
-            transaction.execute("DELETE FROM write_set", []).map(drop)
+            transaction.execute_batch("DELETE FROM write_set; DELETE FROM moves")
         })
     }
 
@@ -290,6 +309,22 @@ impl Instance {
         })
     }
 
+    /// Returns whether an earlier round that began from the stored cursor has carried out this
+    /// move, and the round that is under way has not yet said so of it.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn has_moved(&self, from: &FileUri, to: &FileUri) -> Result<bool, StateError> {
+        self.read(|database| {
+            database
+                .prepare_cached(
+                    "SELECT 1 FROM moves WHERE from_uri = ?1 AND to_uri = ?2 AND round < ?3",
+                )?
+                .exists((from.as_str(), to.as_str(), self.round))
+        })
+    }
+
     /// Returns the value that a member of the write set had before it entered: none if it was
     /// absent, or is no member.
     ///
@@ -360,6 +395,7 @@ impl Instance {
 fn drop_everything(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch(
         "DELETE FROM confirmed; DELETE FROM intents; DELETE FROM write_set; DELETE FROM named;
+         DELETE FROM moves;
          DELETE FROM facts WHERE name = 'cursor';",
     )
 }
@@ -452,6 +488,47 @@ mod tests {
         assert_eq!(state.pending(&uri("c")).unwrap().intent, Some(None));
         assert_eq!(state.held_since().unwrap().unwrap(), "2026-01-01T00:00:00Z");
         assert_eq!(state.write_set().unwrap(), [uri("a"), uri("b"), uri("c")]);
+    }
+
+    #[test]
+    fn state_of_the_first_version_is_brought_up_to_date() {
+        let place = tempfile::tempdir().unwrap();
+        let mut state = instance(&place);
+        let confirmed = Change::Confirm(uri("a"), hash(1));
+        state.save(&[confirmed], Tracked).unwrap();
+        let old = "DROP TABLE moves; PRAGMA user_version = 1";
+        state.database.execute_batch(old).unwrap();
+        drop(state);
+        let mut state = instance(&place);
+        let moved = Change::Moved(uri("a"), uri("b"));
+        state.save(&[moved], Tracked).unwrap();
+        assert_eq!(state.pending(&uri("a")).unwrap().confirmed, Some(hash(1)));
+    }
+
+    #[test]
+    fn a_move_is_known_to_later_rounds_until_a_cursor_is_stored() {
+        let place = tempfile::tempdir().unwrap();
+        let moved = [Change::Moved(uri("a"), uri("b"))];
+        let mut state = instance(&place);
+        state.adopt("one").unwrap();
+        state.save(&moved, Tracked).unwrap();
+        state.save(&moved, Tracked).unwrap();
+        let has_moved = |state: &Instance| state.has_moved(&uri("a"), &uri("b")).unwrap();
+        assert!(!has_moved(&state), "it is of this round");
+        for _ in 0..2 {
+            // Each of the two is said again once in every round.
+            state.adopt("one").unwrap();
+            for _ in 0..2 {
+                assert!(has_moved(&state));
+                state.save(&moved, Tracked).unwrap();
+            }
+            assert!(!has_moved(&state));
+        }
+        state.finish(CursorChange::Keep, None).unwrap();
+        state.adopt("one").unwrap();
+        assert!(has_moved(&state));
+        state.finish(CursorChange::Store("c-1"), None).unwrap();
+        assert!(!has_moved(&state));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub enum Change {
     Confirm(FileUri, Hash),
     /// The remote holds nothing.
     Forget(FileUri),
+    /// This move is carried out, now or by an earlier round that began from the same cursor.
+    Moved(FileUri, FileUri),
     /// The document is none of this instance's: it leaves the write set.
     Disown(FileUri),
 }
@@ -28,11 +30,12 @@ pub enum Tracking {
     Untracked,
 }
 
-/// Applies one change.
+/// Applies one change that belongs to the round of this number.
 pub(super) fn apply(
     transaction: &Transaction<'_>,
     change: &Change,
     tracking: Tracking,
+    round: i64,
 ) -> rusqlite::Result<()> {
     if tracking == Tracking::Tracked {
         remember(transaction, change)?;
@@ -56,8 +59,31 @@ pub(super) fn apply(
             .execute((uri.as_str(), hash.to_string()))
             .map(drop),
         Change::Forget(uri) => run("DELETE FROM confirmed WHERE file_uri = ?1", uri),
+        Change::Moved(from, to) => moved(transaction, (from, to), round),
         Change::Disown(uri) => run("DELETE FROM write_set WHERE file_uri = ?1", uri),
     }
+}
+
+/// Notes a move: of an earlier round, if it was said again, or else a further one.
+fn moved(
+    transaction: &Transaction<'_>,
+    (from, to): (&FileUri, &FileUri),
+    round: i64,
+) -> rusqlite::Result<()> {
+    let sides = (from.as_str(), to.as_str(), round);
+    let said_again = transaction
+        .prepare_cached(
+            "UPDATE moves SET round = ?3 WHERE id = (
+                 SELECT id FROM moves WHERE from_uri = ?1 AND to_uri = ?2 AND round < ?3
+                 ORDER BY id LIMIT 1)",
+        )?
+        .execute(sides)?;
+    if said_again == 0 {
+        transaction
+            .prepare_cached("INSERT INTO moves (from_uri, to_uri, round) VALUES (?1, ?2, ?3)")?
+            .execute(sides)?;
+    }
+    Ok(())
 }
 
 /// Enters a document into the write set, with its value before, if the change is one.
@@ -79,7 +105,7 @@ fn remember(transaction: &Transaction<'_>, change: &Change) -> rusqlite::Result<
             "SELECT 1 WHERE ?2 IS NULL AND NOT EXISTS
              (SELECT 1 FROM confirmed WHERE file_uri = ?1)",
         ),
-        Change::Settle(_) | Change::Disown(_) => return Ok(()),
+        Change::Settle(_) | Change::Moved(..) | Change::Disown(_) => return Ok(()),
     };
     if transaction
         .prepare_cached(already)?

@@ -11,6 +11,7 @@ mod lost_replies;
 mod moves;
 mod read_ahead;
 mod refresh;
+mod replays;
 mod secrets;
 mod sessions;
 mod stale_moves;
