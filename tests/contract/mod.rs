@@ -5,6 +5,7 @@ mod conflicts;
 mod example;
 mod guide;
 mod killed;
+mod killed_anywhere;
 mod moves;
 mod remotes;
 mod rig;

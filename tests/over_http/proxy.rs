@@ -37,6 +37,10 @@ pub(crate) enum Fault {
     Delay(Duration),
     /// Something else happens first, then the request is forwarded.
     Meanwhile(Meanwhile),
+    /// Something else happens instead, and there is no answer.
+    Instead(Meanwhile),
+    /// The server does what it is asked, then something else happens, and there is no answer.
+    Afterwards(Meanwhile),
 }
 
 pub(crate) type Meanwhile = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
@@ -214,6 +218,15 @@ async fn handle(request: Request<Incoming>, plan: &Mutex<Plan>) -> Result<Answer
         Some(Fault::Delay(duration)) => {
             tokio::time::sleep(duration).await;
             forward(&seen, &server).await
+        }
+        Some(Fault::Instead(meanwhile)) => {
+            meanwhile().await;
+            Err(Gone)
+        }
+        Some(Fault::Afterwards(meanwhile)) => {
+            forward(&seen, &server).await?;
+            meanwhile().await;
+            Err(Gone)
         }
         Some(Fault::Meanwhile(meanwhile)) => {
             meanwhile().await;
