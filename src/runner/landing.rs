@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::{Contract, Contracts, FileUri, Hash};
-use crate::state::{Change, Instance, Pending, StateError, Tracking};
+use crate::model::{Contract, Contracts, FileUri};
+use crate::state::{Change, Instance, StateError, Tracking};
 use crate::sync::assembly::Step;
 use crate::sync::decision::Known;
 use crate::sync::event::{Event, Landed, Observer};
@@ -20,8 +20,9 @@ use crate::sync::wave::{self, Operation};
 
 use super::heads::{self, Head};
 use super::interruption::{interrupted, patience_ends, unless};
+use super::knowledge::{Knowledge, knowledge, reconcile};
 use super::round::{Profile, Settings};
-use super::task::{self, Done, Judgement, Knowledge, NotRedeemed, Rules, Task, Write};
+use super::task::{self, Done, Judgement, NotRedeemed, Rules, Task, Write};
 
 /// Delivers one round's operations and keeps count of what became of them.
 pub(super) struct Landing<'a, R> {
@@ -604,41 +605,6 @@ fn given_up() -> WriteError {
         outcome_unknown: true,
         refusal: None,
     }
-}
-
-/// Applies an intent that the remote has carried out to the confirmed value.
-fn reconcile(
-    uri: &FileUri,
-    pending: Pending,
-    remote: Option<Hash>,
-    changes: &mut Vec<Change>,
-) -> Option<Hash> {
-    if pending.intent != Some(remote) {
-        return pending.confirmed;
-    }
-    changes.push(Change::Settle(uri.clone()));
-    changes.push(match remote {
-        Some(hash) => Change::Confirm(uri.clone(), hash),
-        None => Change::Forget(uri.clone()),
-    });
-    remote
-}
-
-fn knowledge<'k>(
-    task: &Task,
-    known: &'k HashMap<FileUri, Result<Known, Failure>>,
-) -> Result<Knowledge, &'k Failure> {
-    let (first, second) = task::sides(&task.operation);
-    let of = |uri| match known.get(uri) {
-        Some(Ok(known)) => Ok(*known),
-        Some(Err(denied)) => Err(denied),
-        None => Ok(Known::default()),
-    };
-    Ok(Knowledge {
-        first: of(first)?,
-        second: of(second)?,
-        has_moved: false,
-    })
 }
 
 /// Returns whether an operation is the document that a move was to bring to its place.

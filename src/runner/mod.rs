@@ -15,6 +15,7 @@ mod feed;
 mod gate;
 mod heads;
 mod interruption;
+mod knowledge;
 mod landing;
 mod metered;
 mod refresh;

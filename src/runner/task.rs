@@ -8,6 +8,7 @@ use crate::sync::ports::{Base, Committed, Refusal, Remote, WriteError};
 use crate::sync::unachieved::Cause;
 use crate::sync::wave::Operation;
 
+use super::knowledge::Knowledge;
 use super::round::Profile;
 
 /// An operation, and what has become of it so far.
@@ -34,27 +35,6 @@ pub(super) struct Task {
     pub landed_before: bool,
     /// Whether it writes over something that this instance has not confirmed as its own.
     pub replaces: bool,
-}
-
-/// What is known of the documents a task touches.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Knowledge {
-    /// Of the document, or of the source of a move.
-    pub first: Known,
-    /// Of the target of a move.
-    pub second: Known,
-    /// Whether an earlier round from the same cursor has carried out this very move.
-    pub has_moved: bool,
-}
-
-impl Knowledge {
-    /// Returns whether a move is one that an earlier round has carried out, and whatever has
-    /// become of its sides since is this instance's own doing. Then there is nothing left to do:
-    /// the source says once more what it said, since the cursor is held.
-    fn is_said_again(&self) -> bool {
-        let is_own = |known: Known| known.confirmed == known.remote;
-        self.has_moved && is_own(self.first) && is_own(self.second)
-    }
 }
 
 /// What to do with a task.
