@@ -24,8 +24,11 @@ async fn place() -> Place {
     place
 }
 
-/// What a source may say of it in one round, and what the remote holds then.
-fn histories() -> BTreeMap<&'static str, (Vec<String>, Vec<(&'static str, &'static str)>)> {
+/// What a source says in one round, and what the remote holds then.
+type History = (Vec<String>, Vec<(&'static str, &'static str)>);
+
+/// What may become of the place.
+fn histories() -> BTreeMap<&'static str, History> {
     BTreeMap::from([
         (
             "a chain of moves",
