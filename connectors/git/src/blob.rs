@@ -103,26 +103,35 @@ impl Examiner {
         self.document(task, &bytes)
     }
 
+    /// Returns whether a blob gave a document. As long as nobody can tell, it may have.
+    pub(crate) fn had_document(&self, path: &[u8], id: ObjectId) -> bool {
+        !matches!(self.format(path, id), Ok(None))
+    }
+
     /// Returns the format of the document that a blob gives; nothing if it gives none. How large
     /// blobs may be does not matter here.
-    pub(crate) fn format(&self, path: &[u8], id: ObjectId) -> Option<Arc<str>> {
+    ///
+    /// # Errors
+    ///
+    /// When the blob cannot be read.
+    pub(crate) fn format(&self, path: &[u8], id: ObjectId) -> Result<Option<Arc<str>>, String> {
         let name = file_name(path);
         let by_name = files::format_of(name, NO_TEXT);
-        let size = self.repository.blob_size(id).ok()?;
+        let size = self.repository.blob_size(id)?;
         if size == 0 {
-            return files::format_of(name, b"");
+            return Ok(files::format_of(name, b""));
         }
         if size >= POINTER_BYTES && by_name.is_some() {
-            return by_name;
+            return Ok(by_name);
         }
         if size > self.limits.file {
-            return None;
+            return Ok(None);
         }
-        let bytes = self.repository.blob(id).ok()?;
+        let bytes = self.repository.blob(id)?;
         if is_pointer(&bytes) {
-            return None;
+            return Ok(None);
         }
-        by_name.or_else(|| {
+        Ok(by_name.or_else(|| {
             // Only its beginning speaks for it; the rest may speak against it.
             let whole = || BlobSource::Inline {
                 inline: String::new(),
@@ -132,7 +141,7 @@ impl Examiner {
                 Ok(Err(NoDocument::Unsupported)) => None,
                 _ => files::format_of(name, head(&bytes)),
             }
-        })
+        }))
     }
 
     fn document(&self, task: &Task, bytes: &[u8]) -> Outcome {

@@ -185,7 +185,7 @@ impl Round {
     /// A file that gave a document before and gives none now has lost it.
     fn say_no_document(&mut self, task: Task) {
         let before = task.before.as_ref();
-        if before.is_some_and(|(path, id)| self.examiner.format(path, *id).is_some()) {
+        if before.is_some_and(|(path, id)| self.examiner.had_document(path, *id)) {
             self.say_deletion(&task.path);
         }
     }
@@ -268,7 +268,7 @@ fn gone<'c>(
         cancel.check()?;
         if let (Some(id), None) = (change.before, change.now)
             && !moved.contains(&*change.path)
-            && examiner.format(&change.path, id).is_some()
+            && examiner.had_document(&change.path, id)
         {
             gone.push(&*change.path);
         }

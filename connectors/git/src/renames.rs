@@ -71,7 +71,7 @@ fn exact(
             let Some(id) = id.filter(|id| both.contains(id)) else {
                 continue;
             };
-            if let Some(format) = examiner.format(&change.path, id) {
+            if let Ok(Some(format)) = examiner.format(&change.path, id) {
                 contents.insert((index, is_now), (id, format));
             }
         }
@@ -147,7 +147,9 @@ fn prints<'c>(
     for &(path, id) in blobs {
         cancel.check()?;
         let size = examiner.repository.blob_size(id);
-        if !size.is_ok_and(|size| size <= LONGEST_EDITED) || examiner.format(path, id).is_none() {
+        if !size.is_ok_and(|size| size <= LONGEST_EDITED)
+            || !matches!(examiner.format(path, id), Ok(Some(_)))
+        {
             continue;
         }
         if let Ok(bytes) = examiner.repository.blob(id) {

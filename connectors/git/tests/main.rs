@@ -8,6 +8,7 @@
 
 mod files;
 mod history;
+mod hostile;
 mod random;
 mod repository;
 mod urls;
