@@ -227,7 +227,9 @@ fn differing(
         found.map_err(|why| match why {
             NoDifference::Cancelled(error) => error,
             NoDifference::Before => source_failed(&setup.place, "nothing to compare with"),
-            NoDifference::Now(why) => source_failed(&setup.place, &why),
+            NoDifference::Now(why) | NoDifference::Refused(why) => {
+                source_failed(&setup.place, &why)
+            }
         })
     })
 }

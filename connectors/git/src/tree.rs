@@ -3,6 +3,10 @@
 //! Subtrees that are the same under the same rules are not entered, so that a change costs what was
 //! changed and not what there is. Contents are not looked at.
 
+use std::cmp::Ordering;
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
 use dpe_connector::{CancelFlag, RpcError};
 use dpe_connector_files::Kind;
 use gix::ObjectId;
@@ -13,8 +17,12 @@ use crate::repository::described;
 use crate::rules::{self, Rules};
 use crate::selection::Selection;
 
-/// Trees nested deeper than this are made to break something; git's own limit is lower.
-const DEEPEST: usize = 4096;
+/// Trees nested deeper than this are made to break something: no file system takes their paths.
+/// Git's own limit (`core.maxTreeDepth`) is the same.
+const DEEPEST: usize = 2048;
+
+/// More changes than this are not there, but a few trees that name each other again and again.
+const MOST_CHANGES: usize = 10_000_000;
 
 /// Longest file of rules that is read, in bytes.
 const LONGEST_RULES: u64 = 16 << 20;
@@ -52,6 +60,8 @@ pub(crate) enum NoDifference {
     Before,
     /// The tree of now cannot be read.
     Now(String),
+    /// It can, and is not one that is enumerated.
+    Refused(String),
 }
 
 /// Compares the folder of the selection in two trees.
@@ -76,12 +86,12 @@ pub(crate) fn compare(
     let now = comparison.side(now).map_err(NoDifference::Now)?;
     let Some(now) = now else {
         let folder = String::from_utf8_lossy(selection.folder());
-        return Err(NoDifference::Now(format!(
+        return Err(NoDifference::Refused(format!(
             "the tree has no folder {folder}; correct `subdir` in the configuration"
         )));
     };
     comparison.path = selection.folder().to_owned();
-    comparison.folder(&before.unwrap_or_default(), &now, 0)?;
+    comparison.run(&before.unwrap_or_default(), &now)?;
     let mut difference = comparison.difference;
     difference
         .changes
@@ -112,6 +122,29 @@ enum Seen {
     Folder(ObjectId),
     File(ObjectId),
     Skipped(Kind),
+}
+
+impl Seen {
+    /// Returns the folder that it is, with the rules of the one it lies in.
+    fn side(self, rules: &Rules) -> Side {
+        match self {
+            Self::Folder(id) => Side {
+                tree: Some(id),
+                rules: rules.clone(),
+            },
+            _ => Side::default(),
+        }
+    }
+}
+
+/// A folder that is being compared.
+struct Folder {
+    /// So many bytes of the path at hand lead here.
+    path_length: usize,
+    rules_before: Rules,
+    rules_now: Rules,
+    /// What has not been looked at yet.
+    entries: SideBySide,
 }
 
 struct Comparison<'a> {
@@ -158,49 +191,57 @@ impl Comparison<'_> {
         self.path.extend_from_slice(name);
     }
 
-    fn folder(&mut self, before: &Side, now: &Side, depth: usize) -> Result<(), NoDifference> {
-        self.cancel.check().map_err(NoDifference::Cancelled)?;
-        if before.tree == now.tree && before.rules.are(&now.rules) {
-            return Ok(());
-        }
-        if depth > DEEPEST {
-            let path = String::from_utf8_lossy(&self.path[..100.min(self.path.len())]).into_owned();
-            return Err(NoDifference::Now(format!(
-                "folders are nested too deep: {path}…"
-            )));
-        }
-        let was = self
-            .entries(before.tree)
-            .map_err(|_| NoDifference::Before)?;
-        let old_rules = self.rules(&before.rules, &was);
-        let old_rules = old_rules.map_err(|_| NoDifference::Before)?;
-        let is = self.entries(now.tree).map_err(NoDifference::Now)?;
-        let new_rules = self.rules(&now.rules, &is).map_err(NoDifference::Now)?;
-        for (was, is) in side_by_side(&was, &is) {
-            let name = was.or(is).map_or(&[][..], |entry| &entry.name);
-            let length = self.path.len();
-            self.enter(name);
-            let was = self.seen(was, &old_rules);
-            let is = self.seen(is, &new_rules);
-            self.note(was, is);
-            let folder = |seen, rules: &Rules| match seen {
-                Seen::Folder(id) => Side {
-                    tree: Some(id),
-                    rules: rules.clone(),
-                },
-                _ => Side::default(),
+    fn run(&mut self, before: &Side, now: &Side) -> Result<(), NoDifference> {
+        // Not by recursion, since the depth is somebody else's choice.
+        let mut open = Vec::from_iter(self.opened(before, now)?);
+        while let Some(folder) = open.last_mut() {
+            self.path.truncate(folder.path_length);
+            let Some((was, is)) = folder.entries.next() else {
+                open.pop();
+                continue;
             };
-            if matches!((was, is), (Seen::Folder(_), _) | (_, Seen::Folder(_))) {
-                let (before, now) = (folder(was, &old_rules), folder(is, &new_rules));
-                self.folder(&before, &now, depth + 1)?;
+            let name = was.as_ref().or(is.as_ref()).map_or(&[][..], |it| &it.name);
+            self.enter(name);
+            let was = self.seen(was.as_ref(), &folder.rules_before);
+            let is = self.seen(is.as_ref(), &folder.rules_now);
+            self.note(was, is)?;
+            let (before, now) = (was.side(&folder.rules_before), is.side(&folder.rules_now));
+            open.extend(self.opened(&before, &now)?);
+            if open.len() > DEEPEST {
+                let path = String::from_utf8_lossy(&self.path[..100.min(self.path.len())]);
+                let why = format!("folders are nested too deep: {path}…");
+                return Err(NoDifference::Refused(why));
             }
-            self.path.truncate(length);
         }
         Ok(())
     }
 
+    /// Opens the folder at hand; nothing if it is the same on both sides, or on neither.
+    fn opened(&self, before: &Side, now: &Side) -> Result<Option<Folder>, NoDifference> {
+        self.cancel.check().map_err(NoDifference::Cancelled)?;
+        if before.tree == now.tree && (before.tree.is_none() || before.rules.are(&now.rules)) {
+            return Ok(None);
+        }
+        let was = self
+            .entries(before.tree)
+            .map_err(|_| NoDifference::Before)?;
+        let rules_before = self.rules(&before.rules, &was);
+        let rules_before = rules_before.map_err(|_| NoDifference::Before)?;
+        let is = self.entries(now.tree).map_err(NoDifference::Now)?;
+        let rules_now = self.rules(&now.rules, &is).map_err(NoDifference::Now)?;
+        Ok(Some(Folder {
+            path_length: self.path.len(),
+            rules_before,
+            rules_now,
+            entries: SideBySide {
+                before: was.into_iter().peekable(),
+                now: is.into_iter().peekable(),
+            },
+        }))
+    }
+
     /// Notes what became of the path at hand.
-    fn note(&mut self, was: Seen, is: Seen) {
+    fn note(&mut self, was: Seen, is: Seen) -> Result<(), NoDifference> {
         let blob = |seen| match seen {
             Seen::File(id) => Some(id),
             _ => None,
@@ -213,6 +254,11 @@ impl Comparison<'_> {
             let path = self.relative().into();
             self.difference.changes.push(Change { path, before, now });
         }
+        if self.difference.changes.len() + self.difference.skipped.len() > MOST_CHANGES {
+            let why = format!("more than {MOST_CHANGES} files differ");
+            return Err(NoDifference::Refused(why));
+        }
+        Ok(())
     }
 
     /// Returns the path at hand, relative to the folder that is enumerated.
@@ -262,6 +308,8 @@ impl Comparison<'_> {
         }
         // Git sorts folders as if their names ended in a slash.
         entries.sort_by(|a, b| a.name.cmp(&b.name));
+        // Git writes no name twice. Whoever does has one document, the same in every round.
+        entries.dedup_by(|second, first| second.name == first.name);
         Ok(entries)
     }
 
@@ -295,21 +343,24 @@ fn is_valid(name: &[u8]) -> bool {
 }
 
 /// Pairs the entries of two sorted folders by name.
-fn side_by_side<'e>(
-    before: &'e [Entry],
-    now: &'e [Entry],
-) -> impl Iterator<Item = (Option<&'e Entry>, Option<&'e Entry>)> {
-    let (mut before, mut now) = (before.iter().peekable(), now.iter().peekable());
-    std::iter::from_fn(move || {
-        let order = match (before.peek(), now.peek()) {
+struct SideBySide {
+    before: Peekable<IntoIter<Entry>>,
+    now: Peekable<IntoIter<Entry>>,
+}
+
+impl Iterator for SideBySide {
+    type Item = (Option<Entry>, Option<Entry>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let order = match (self.before.peek(), self.now.peek()) {
             (None, None) => return None,
-            (Some(_), None) => std::cmp::Ordering::Less,
-            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
             (Some(was), Some(is)) => was.name.cmp(&is.name),
         };
         Some((
-            order.is_le().then(|| before.next()).flatten(),
-            order.is_ge().then(|| now.next()).flatten(),
+            order.is_le().then(|| self.before.next()).flatten(),
+            order.is_ge().then(|| self.now.next()).flatten(),
         ))
-    })
+    }
 }

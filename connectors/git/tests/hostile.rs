@@ -2,7 +2,150 @@
 
 use std::fs;
 
-use crate::repository::Repository;
+use serde_json::json;
+
+use crate::repository::{Repository, plugin};
+
+/// An id that no content has.
+const FALSE_ID: &str = "1111111111111111111111111111111111111111";
+
+impl Repository {
+    /// Stores an object of this kind as it is, whatever it says, and returns its id.
+    fn object(&self, kind: &str, bytes: &[u8]) -> String {
+        self.write("raw", bytes);
+        self.git(&["hash-object", "-t", kind, "-w", "--literally", "raw"])
+    }
+
+    /// Stores an object under an id that is not its own.
+    fn object_as(&self, id: &str, kind: &str, bytes: &[u8]) {
+        let own = self.object(kind, bytes);
+        let place = |id: &str| self.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]));
+        fs::create_dir_all(place(id).parent().unwrap()).unwrap();
+        fs::rename(place(&own), place(id)).unwrap();
+    }
+
+    /// Makes a commit of a tree, without the program, which would look into it.
+    fn commit_of(&self, tree: &str) -> String {
+        let who = "A U Thor <author@example.com> 1700000000 +0000";
+        let text = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nx\n");
+        let commit = self.object("commit", text.as_bytes());
+        self.write(".git/refs/heads/main", format!("{commit}\n"));
+        commit
+    }
+}
+
+/// One entry of a tree.
+fn entry(mode: &str, name: &str, id: &str) -> Vec<u8> {
+    let digits = id.as_bytes().chunks(2);
+    let id = digits.map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap());
+    format!("{mode} {name}\0")
+        .into_bytes()
+        .into_iter()
+        .chain(id)
+        .collect()
+}
+
+#[test]
+fn a_commit_that_is_its_own_ancestor_is_an_error() {
+    let repository = Repository::with(&[("a.txt", "a")]);
+    let tree = repository.git(&["rev-parse", "HEAD^{tree}"]);
+    let who = "A U Thor <author@example.com> 1700000000 +0000";
+    let text = format!("tree {tree}\nparent {FALSE_ID}\nauthor {who}\ncommitter {who}\n\nx\n");
+    repository.object_as(FALSE_ID, "commit", text.as_bytes());
+    repository.write(".git/refs/heads/main", format!("{FALSE_ID}\n"));
+    let scanned = plugin(repository.root(), json!({"mode": "history"})).scan(None);
+    assert_eq!(scanned.lines(), ["!work source_unavailable"]);
+}
+
+#[test]
+fn a_tree_within_itself_is_an_error() {
+    let repository = Repository::new();
+    let tree = [entry("40000", "d", FALSE_ID), entry("40000", "e", FALSE_ID)].concat();
+    repository.object_as(FALSE_ID, "tree", &tree);
+    repository.commit_of(FALSE_ID);
+    let error = repository.plugin().failing_scan(None);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap()
+            .contains("nested too deep"),
+        "{error}"
+    );
+}
+
+#[test]
+fn of_two_entries_of_one_name_the_first_counts() {
+    let repository = Repository::new();
+    let (one, two) = (
+        repository.object("blob", b"one"),
+        repository.object("blob", b"two"),
+    );
+    let both = [
+        entry("100644", "a.txt", &one),
+        entry("100644", "a.txt", &two),
+    ]
+    .concat();
+    let tree = repository.object("tree", &both);
+    repository.commit_of(&tree);
+    let first = repository.plugin().scan(None);
+    assert_eq!(first.lines(), ["+a.txt"]);
+    assert_eq!(first.items[0]["pages"][0]["elements"][0]["text"], "one");
+}
+
+#[test]
+fn packs_without_a_byte_do_no_harm() {
+    let repository = Repository::with(&[("a.txt", "a")]);
+    for name in ["pack-0", "multi-pack-index"] {
+        for ending in [".pack", ".idx"] {
+            repository.write(format!(".git/objects/pack/{name}{ending}"), "");
+        }
+    }
+    assert_eq!(repository.plugin().scan(None).lines(), ["+a.txt"]);
+}
+
+#[test]
+fn an_empty_index_of_packs_does_no_harm() {
+    let repository = Repository::with(&[("a.txt", "a")]);
+    repository.write(".git/objects/pack/multi-pack-index", "");
+    repository.write(".git/objects/info/commit-graph", "");
+    repository.write(".git/packed-refs", "");
+    assert_eq!(repository.plugin().scan(None).lines(), ["+a.txt"]);
+    let scanned = plugin(repository.root(), json!({"mode": "history"})).scan(None);
+    assert_eq!(scanned.lines(), ["+work"]);
+}
+
+#[test]
+fn a_size_that_nothing_can_have_is_not_believed() {
+    let repository = Repository::new();
+    let header = |kind: &str| stored(format!("{kind} 999999999999999999\0x").as_bytes());
+    let place = |id: &str| format!(".git/objects/{}/{}", &id[..2], &id[2..]);
+    repository.write(place(FALSE_ID), header("blob"));
+    let tree = repository.object("tree", &entry("100644", "a.txt", FALSE_ID));
+    repository.commit_of(&tree);
+    assert_eq!(
+        repository.plugin().scan(None).lines(),
+        ["!a.txt content_invalid"]
+    );
+    repository.write(place(FALSE_ID), header("tree"));
+    repository.commit_of(FALSE_ID);
+    assert_eq!(repository.plugin().failing_scan(None)["code"], -32003);
+}
+
+/// Returns bytes as zlib stores them without compressing (RFC 1950, RFC 1951).
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(bytes.len()).unwrap();
+    let (mut a, mut b) = (1_u32, 0_u32);
+    for byte in bytes {
+        a = (a + u32::from(*byte)) % 65521;
+        b = (b + a) % 65521;
+    }
+    let mut all = vec![0x78, 0x01, 0x01];
+    all.extend(length.to_le_bytes());
+    all.extend((!length).to_le_bytes());
+    all.extend(bytes);
+    all.extend((b << 16 | a).to_be_bytes());
+    all
+}
 
 #[test]
 fn what_went_is_deleted_even_if_nobody_can_tell_any_more_what_it_was() {

@@ -48,7 +48,7 @@ struct Met {
     id: ObjectId,
     time: i64,
     parents: Vec<usize>,
-    /// Longest way to a commit without parents; 0 as long as it is not known.
+    /// Longest way to a commit without parents.
     height: u64,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn walk(
         });
     }
     let mut met: Vec<Met> = met.into_iter().flatten().collect();
-    measure(&mut met);
+    measure(&mut met).map_err(Broken::Damaged)?;
     met.sort_unstable_by_key(|commit| (commit.time, commit.height, commit.id));
     Ok(met
         .into_iter()
@@ -105,24 +105,34 @@ fn look_at(repository: &gix::Repository, id: ObjectId) -> Result<(i64, Vec<Objec
     Ok((time, parents))
 }
 
-/// Finds the heights; of the commits, the first leads to all others.
-fn measure(met: &mut [Met]) {
-    let mut stack = vec![0];
-    while let Some(&at) = stack.last() {
-        let unknown = met[at]
-            .parents
-            .iter()
-            .find(|&&parent| met[parent].height == 0);
-        if let Some(&parent) = unknown {
-            stack.push(parent);
-            continue;
+/// Finds the heights, from the commits without parents on.
+///
+/// # Errors
+///
+/// When a commit is among its own ancestors: objects are not what their ids say.
+fn measure(met: &mut [Met]) -> Result<(), String> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); met.len()];
+    let mut unmeasured: Vec<usize> = Vec::with_capacity(met.len());
+    for (at, commit) in met.iter().enumerate() {
+        unmeasured.push(commit.parents.len());
+        for &parent in &commit.parents {
+            children[parent].push(at);
         }
-        let highest = met[at]
-            .parents
-            .iter()
-            .map(|&parent| met[parent].height)
-            .max();
-        met[at].height = 1 + highest.unwrap_or(0);
-        stack.pop();
     }
+    let mut ready: Vec<usize> = (0..met.len()).filter(|&at| unmeasured[at] == 0).collect();
+    let mut measured = 0;
+    while let Some(at) = ready.pop() {
+        measured += 1;
+        for &child in &children[at] {
+            met[child].height = met[child].height.max(met[at].height + 1);
+            unmeasured[child] -= 1;
+            if unmeasured[child] == 0 {
+                ready.push(child);
+            }
+        }
+    }
+    if measured < met.len() {
+        return Err("a commit is its own ancestor; the repository is damaged".to_owned());
+    }
+    Ok(())
 }
