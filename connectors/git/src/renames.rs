@@ -17,6 +17,9 @@ const LONGEST_EDITED: u64 = 1 << 20;
 /// More blobs than this are not looked into, on either side.
 const MOST_EDITED: usize = 2000;
 
+/// Nor are blobs of more bytes together: what is known of their lines may be as long as they are.
+const MOST_EDITED_BYTES: u64 = 64 << 20;
+
 /// From where to where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Move {
@@ -120,6 +123,11 @@ fn edited<'c>(
     if went.is_empty() || came.is_empty() || went.len().max(came.len()) > MOST_EDITED {
         return Ok(Vec::new());
     }
+    let all = went.iter().chain(&came);
+    let bytes = all.filter_map(|(_, id)| edited_bytes(*id, examiner));
+    if bytes.sum::<u64>() > MOST_EDITED_BYTES {
+        return Ok(Vec::new());
+    }
     let went_prints = prints(&went, examiner, cancel)?;
     if went_prints.is_empty() {
         return Ok(Vec::new());
@@ -137,6 +145,12 @@ fn edited<'c>(
         .collect())
 }
 
+/// Returns the length of a blob, if it is not too long to be looked into.
+fn edited_bytes(id: ObjectId, examiner: &Examiner) -> Option<u64> {
+    let size = examiner.repository.blob_size(id).ok();
+    size.filter(|&size| size <= LONGEST_EDITED)
+}
+
 /// Returns the prints of those blobs that give documents and are not too long.
 fn prints<'c>(
     blobs: &[(&'c [u8], ObjectId)],
@@ -146,9 +160,7 @@ fn prints<'c>(
     let mut prints = Vec::new();
     for &(path, id) in blobs {
         cancel.check()?;
-        let size = examiner.repository.blob_size(id);
-        if !size.is_ok_and(|size| size <= LONGEST_EDITED)
-            || !matches!(examiner.format(path, id), Ok(Some(_)))
+        if edited_bytes(id, examiner).is_none() || !matches!(examiner.format(path, id), Ok(Some(_)))
         {
             continue;
         }
