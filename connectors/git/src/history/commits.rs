@@ -97,6 +97,8 @@ pub(crate) fn walk(
 /// Returns when a commit was made, and its parents.
 fn look_at(repository: &gix::Repository, id: ObjectId) -> Result<(i64, Vec<ObjectId>), String> {
     let commit = repository.find_commit(id).map_err(|why| described(&why))?;
+    // What cannot be told is found out before anything is said of the history.
+    commit.decode().map_err(|why| described(&why))?;
     // A line that nobody can read is as old as can be, as for git.
     let time = commit
         .committer()

@@ -33,8 +33,11 @@ use pages::Pages;
 /// The type of the documents.
 const FILE_TYPE: &str = "git_history";
 
-/// A segment ends when its texts have so many bytes.
+/// A segment ends when its pages have so many bytes.
 const SEGMENT_BYTES: usize = 4 << 20;
+
+/// About what the metadata of a commit adds to its message, in bytes.
+const METADATA_BYTES: usize = 512;
 
 const UNBORN: Kind = Kind("repository without commits", "repositories without commits");
 
@@ -190,12 +193,13 @@ impl Round {
         };
         let mut pages = Vec::new();
         let mut bytes = 0;
-        let failed = |why: String| source_failed(&self.setup.place, &why);
+        // All commits were there a moment ago.
+        let failed = |why: String| source_failed(&self.setup.place, &why).retryable();
         while bytes < SEGMENT_BYTES {
             let Some((page, length)) = open.pages.next().transpose().map_err(failed)? else {
                 break;
             };
-            bytes += length;
+            bytes += length + METADATA_BYTES * page.elements.len();
             pages.push(page);
         }
         let continued = !open.pages.is_at_end();
