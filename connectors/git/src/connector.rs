@@ -13,7 +13,7 @@ use dpe_connector_files::Owner;
 use crate::cache::{self, Fetched};
 use crate::config::{Checked, Config, Mode};
 use crate::handles::Handles;
-use crate::place::{Place, source_failed};
+use crate::place::{NotBegun, Place, source_failed};
 use crate::repository::Repository;
 use crate::selection::Selection;
 use crate::{NAME, VERSION, files, head, history};
@@ -73,19 +73,20 @@ impl Git {
             .ok_or_else(|| RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first"))?;
         let cursor = params.cursor.as_deref();
         let Place::Url(url) = &setup.place else {
-            return self.begin_at(&setup, None, cursor, cancel);
+            let begun = self.begin_at(&setup, None, cursor, cancel);
+            return begun.map_err(NotBegun::into_error);
         };
         let fetch = |stderr: &mut dyn Write| cache::fetch(&setup, url, stderr, cancel);
         let fetched = fetch(&mut *self.stderr)?;
-        match self.begin_at(&setup, Some(fetched.clone()), cursor, cancel) {
-            // What was fetched may be damaged, and then it is worth nothing.
-            Err(error) if error.code == ErrorCode::SourceFailed && fetched.was_there => {
+        let begun = match self.begin_at(&setup, Some(fetched.clone()), cursor, cancel) {
+            Err(NotBegun::Damaged(_)) if fetched.was_there => {
                 fetched.discard();
                 let fetched = fetch(&mut *self.stderr)?;
                 self.begin_at(&setup, Some(fetched), cursor, cancel)
             }
             begun => begun,
-        }
+        };
+        begun.map_err(NotBegun::into_error)
     }
 
     fn begin_at(
@@ -94,9 +95,9 @@ impl Git {
         fetched: Option<Fetched>,
         cursor: Option<&str>,
         cancel: &CancelFlag,
-    ) -> Result<Round, RpcError> {
+    ) -> Result<Round, NotBegun> {
         let handles = Arc::clone(&self.handles);
-        let failed = |why: String| source_failed(&setup.place, &why);
+        let failed = |why: String| NotBegun::Damaged(source_failed(&setup.place, &why));
         let work = match setup.config.mode {
             Mode::Files => {
                 let path = match (&fetched, &setup.place) {
@@ -119,8 +120,11 @@ impl Git {
                 Work::Files(Box::new(round))
             }
             Mode::History => {
-                let round = history::Round::begin(setup, fetched.as_ref(), cursor, cancel)?;
-                Work::History(Box::new(round))
+                let round = history::Round::begin(setup, fetched.as_ref(), cursor, cancel);
+                Work::History(Box::new(round.map_err(|error| match error.code {
+                    ErrorCode::SourceFailed => NotBegun::Damaged(error),
+                    _ => NotBegun::Other(error),
+                })?))
             }
         };
         Ok(Round {
@@ -153,17 +157,14 @@ impl Round {
 
     /// Ends the round and returns what people should hear.
     fn into_lines(self) -> Vec<String> {
-        match self.work {
-            Work::Files(round) => {
-                if round.is_damaged()
-                    && let Some(fetched) = &self.fetched
-                {
-                    fetched.discard();
-                }
-                round.into_lines()
-            }
-            Work::History(round) => round.into_lines(),
+        let (is_damaged, lines) = match self.work {
+            Work::Files(round) => (round.is_damaged(), round.into_lines()),
+            Work::History(round) => (round.is_damaged(), round.into_lines()),
+        };
+        if is_damaged && let Some(fetched) = &self.fetched {
+            fetched.discard();
         }
+        lines
     }
 }
 

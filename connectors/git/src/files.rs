@@ -23,7 +23,7 @@ use crate::connector::Setup;
 use crate::cursor;
 use crate::handles::Handles;
 use crate::kinship::are_related;
-use crate::place::source_failed;
+use crate::place::{NotBegun, source_failed};
 use crate::renames::{Move, moves};
 use crate::repository::{Repository, described};
 use crate::tree::{Change, Difference, NoDifference, compare};
@@ -46,7 +46,7 @@ impl Round {
     ///
     /// # Errors
     ///
-    /// `source_failed` if the tree cannot be read; `cancelled`.
+    /// When the tree cannot be read, or has no such folder.
     pub(crate) fn begin(
         setup: &Arc<Setup>,
         repository: &Arc<Repository>,
@@ -54,7 +54,7 @@ impl Round {
         commit: Option<ObjectId>,
         cursor: Option<&str>,
         cancel: &CancelFlag,
-    ) -> Result<Self, RpcError> {
+    ) -> Result<Self, NotBegun> {
         let known = cursor.and_then(|text| cursor::files(text, setup.owner));
         let (difference, incremental) = differing(setup, repository, known, commit, cancel)?;
         let examiner = Arc::new(Examiner {
@@ -199,7 +199,7 @@ fn differing(
     known: Option<Option<ObjectId>>,
     commit: Option<ObjectId>,
     cancel: &CancelFlag,
-) -> Result<(Difference, bool), RpcError> {
+) -> Result<(Difference, bool), NotBegun> {
     if known == Some(commit) {
         return Ok((Difference::default(), true));
     }
@@ -208,8 +208,9 @@ fn differing(
         return Ok((Difference::default(), false));
     };
     repository.with(|repository| {
+        let failed = |why: String| source_failed(&setup.place, &why);
         let now = tree_of(repository, commit)
-            .map_err(|why| source_failed(&setup.place, &format!("commit {commit}: {why}")))?;
+            .map_err(|why| NotBegun::Damaged(failed(format!("commit {commit}: {why}"))))?;
         let before = match known {
             Some(Some(before)) => usable(repository, before, commit, cancel)?.map(Some),
             Some(None) => Some(None),
@@ -225,11 +226,10 @@ fn differing(
             },
         };
         found.map_err(|why| match why {
-            NoDifference::Cancelled(error) => error,
-            NoDifference::Before => source_failed(&setup.place, "nothing to compare with"),
-            NoDifference::Now(why) | NoDifference::Refused(why) => {
-                source_failed(&setup.place, &why)
-            }
+            NoDifference::Cancelled(error) => NotBegun::Other(error),
+            NoDifference::Before => NotBegun::Other(failed("nothing to compare with".to_owned())),
+            NoDifference::Now(why) => NotBegun::Damaged(failed(why)),
+            NoDifference::Refused(why) => NotBegun::Other(failed(why)),
         })
     })
 }

@@ -148,6 +148,30 @@ pub(crate) fn source_failed(place: &Place, why: &str) -> RpcError {
     )
 }
 
+/// Why a round does not begin.
+#[derive(Debug)]
+pub(crate) enum NotBegun {
+    /// Objects are missing or broken. What was fetched can be fetched again.
+    Damaged(RpcError),
+    /// Anything else.
+    Other(RpcError),
+}
+
+impl NotBegun {
+    /// Returns the answer.
+    pub(crate) fn into_error(self) -> RpcError {
+        match self {
+            Self::Damaged(error) | Self::Other(error) => error,
+        }
+    }
+}
+
+impl From<RpcError> for NotBegun {
+    fn from(error: RpcError) -> Self {
+        Self::Other(error)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -108,6 +108,33 @@ fn a_lost_blob_is_an_error_once_and_then_fetched_again() {
 }
 
 #[test]
+fn a_lost_commit_is_an_error_once_and_then_fetched_again() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let first = cached.repository.git(&["rev-parse", "HEAD"]);
+    cached.repository.commit();
+    let lines = || cached.plugin(json!({"mode": "history"})).scan(None).lines();
+    assert_eq!(lines(), ["+work"]);
+    let object = format!("objects/{}/{}", &first[..2], &first[2..]);
+    fs::remove_file(cached.folder().join(object)).unwrap();
+    assert_eq!(lines(), ["!work source_unavailable"]);
+    assert_eq!(lines(), ["+work"]);
+}
+
+#[test]
+fn what_is_wrong_with_the_configuration_costs_nothing_of_the_cache() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    cached.plugin(json!({})).scan(None);
+    let mark = cached.folder().join("mark");
+    fs::write(&mark, "").unwrap();
+    let error = cached.plugin(json!({"subdir": "dosc"})).failing_scan(None);
+    assert!(
+        error["message"].as_str().unwrap().contains("dosc"),
+        "{error}"
+    );
+    assert!(mark.exists());
+}
+
+#[test]
 fn a_force_push_is_followed() {
     let cached = Cached::with(&[("a.txt", "a")]);
     cached.repository.write("b.txt", "b");

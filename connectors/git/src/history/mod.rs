@@ -52,6 +52,7 @@ pub(crate) struct Round {
     open: Option<Open>,
     heads: Heads,
     report: Report,
+    is_damaged: bool,
 }
 
 /// A document that has been said in part.
@@ -82,6 +83,7 @@ impl Round {
             open: None,
             heads: Heads::new(),
             report: Report::default(),
+            is_damaged: false,
             setup: Arc::clone(setup),
         };
         round.plan(&known.unwrap_or_default(), found);
@@ -118,6 +120,11 @@ impl Round {
     /// Returns what people should hear, after the last batch.
     pub(crate) fn into_lines(self) -> Vec<String> {
         self.report.lines()
+    }
+
+    /// Returns whether commits were missing or damaged.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.is_damaged
     }
 
     /// Says what is known without reading a commit, and notes what has to be read.
@@ -235,6 +242,7 @@ impl Round {
             })),
             Err(commits::Broken::Cancelled(error)) => Err(error),
             Err(commits::Broken::Damaged(why)) => {
+                self.is_damaged = true;
                 self.heads.remove(&subject.key);
                 let code = ItemErrorCode::SourceUnavailable;
                 self.push(&Item::error(uri, code, why, true));
