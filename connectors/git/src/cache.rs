@@ -89,6 +89,7 @@ fn base(setup: &Setup) -> Result<PathBuf, String> {
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("dpe/git")))
         .or_else(|| absolute("HOME").map(|home| home.join(".cache/dpe/git")));
     let user = rustix::process::geteuid().as_raw();
+    let is_shared = base.is_none();
     let base = base.unwrap_or_else(|| std::env::temp_dir().join(format!("dpe-git-{user}")));
     let described = |why: io::Error| format!("the cache {}: {why}", base.display());
     DirBuilder::new()
@@ -96,8 +97,15 @@ fn base(setup: &Setup) -> Result<PathBuf, String> {
         .mode(0o700)
         .create(&base)
         .map_err(described)?;
-    let owner = fs::metadata(&base).map_err(described)?.uid();
-    if owner != user && user != 0 {
+    // Where everybody may write, a link or a folder may be waiting for us, with a configuration
+    // that makes git run something.
+    let metadata = match is_shared {
+        true => fs::symlink_metadata(&base),
+        false => fs::metadata(&base),
+    };
+    let metadata = metadata.map_err(described)?;
+    let is_own = metadata.is_dir() && metadata.uid() == user;
+    if !is_own && (is_shared || user != 0) {
         return Err(format!("the cache {} is somebody else's", base.display()));
     }
     Ok(base)
