@@ -122,7 +122,8 @@ impl Runner<'_> {
     /// Git does not repeat passwords, but it does repeat URLs, and whom it talks to may repeat more.
     fn without_secrets(&self, mut line: String) -> String {
         let query = self.url.text.split_once('?').map(|(_, query)| query);
-        let password = self.url.password.as_deref();
+        let password = self.credential().map(|(_, password)| password);
+        let password = password.as_ref().and_then(|password| password.to_str());
         for secret in query.into_iter().chain(password) {
             if !secret.is_empty() {
                 line = line.replace(secret, "***");
