@@ -135,6 +135,22 @@ fn the_largest_members_are_matched_at_once() {
         (r"(é|éé|ééé)*x".to_owned(), long.clone(), false),
         (r"^(.é)*.(.é)*.(éé.)*x".to_owned(), long, false),
         (r"(){4096}$".to_owned(), String::new(), true),
+        // Loops inside of loops: each asks the one inside of it at least twice.
+        (
+            format!("^{}x$", "(".repeat(64) + "é" + &"+)".repeat(64)),
+            "é".repeat(1000),
+            false,
+        ),
+        (
+            format!("^{}$", "(".repeat(64) + "é" + &"+x?)".repeat(64)),
+            "é".repeat(1000),
+            true,
+        ),
+        (
+            format!("^({}x){{0,}}$", "(".repeat(63) + "é" + &"{1,2})".repeat(63)),
+            "é".repeat(1000),
+            false,
+        ),
     ] {
         let begun = Instant::now();
         let found = Pattern::parse(&text).unwrap().is_match(&searched);

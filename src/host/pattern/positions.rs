@@ -6,7 +6,7 @@
 const BITS: usize = u64::BITS as usize;
 
 /// A set of places.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Positions {
     /// Index of the first word that is kept.
     first: usize,
@@ -30,6 +30,11 @@ impl Positions {
             words[at / BITS] |= u64::from(is_in(at)) << (at % BITS);
         }
         Self::trimmed(0, words)
+    }
+
+    /// Returns how much memory they take, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.words.len() * size_of::<u64>()
     }
 
     /// Returns whether there is none.

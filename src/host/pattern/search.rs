@@ -4,11 +4,18 @@
 //! is no backtracking and no automaton. Counts need not be unrolled: what matches the empty
 //! text reaches a place with fewer repetitions or not at all, and what does not moves on by a
 //! character each time. So no loop runs more often than the text has places, whatever the count.
+//! Loops inside of loops come back to the same question again and again, and so its answer is kept:
+//! `((a+)+)+` would otherwise take twice as long with every pair of parentheses.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::ptr;
 
 use super::positions::Positions;
 use super::tree::{Branch, Node, Repeat, Tree};
+
+/// Most bytes of answers that are kept.
+const KNOWN_BYTES: usize = 32 << 20;
 
 /// Returns whether `tree` matches somewhere in `text`.
 pub(super) fn occurs(tree: &Tree, text: &str) -> bool {
@@ -17,6 +24,7 @@ pub(super) fn occurs(tree: &Tree, text: &str) -> bool {
         tree,
         places: vec![OnceCell::new(); tree.classes.len()],
         text: &text,
+        known: RefCell::default(),
     };
     tree.branches.iter().any(|branch| search.finds(branch))
 }
@@ -26,6 +34,14 @@ struct Search<'s> {
     text: &'s [char],
     /// For each class where its characters stand, once somebody has asked.
     places: Vec<OnceCell<Positions>>,
+    known: RefCell<Known>,
+}
+
+/// Where a repetition, known by its address in the tree, can begin, and where it then can end.
+#[derive(Default)]
+struct Known {
+    ends: HashMap<(*const Repeat, Positions), Positions>,
+    bytes: usize,
 }
 
 impl Search<'_> {
@@ -65,7 +81,16 @@ impl Search<'_> {
     }
 
     fn repeated(&self, repeat: &Repeat, starts: Positions) -> Positions {
-        let mut starts = starts;
+        let question = (ptr::from_ref(repeat), starts);
+        if let Some(ends) = self.known.borrow().ends.get(&question) {
+            return ends.clone();
+        }
+        let ends = self.repeated_anew(repeat, question.1.clone());
+        self.known.borrow_mut().add(question, ends.clone());
+        ends
+    }
+
+    fn repeated_anew(&self, repeat: &Repeat, mut starts: Positions) -> Positions {
         let mut more = repeat.most;
         // A repetition that may be empty may be left out: then the least number is no demand.
         if !repeat.is_nullable {
@@ -102,5 +127,16 @@ impl Search<'_> {
             let class = &self.tree.classes[class];
             Positions::where_true(self.text.len(), |at| class.contains(self.text[at]))
         })
+    }
+}
+
+impl Known {
+    fn add(&mut self, question: (*const Repeat, Positions), ends: Positions) {
+        let bytes = question.1.bytes() + ends.bytes();
+        if self.bytes + bytes > KNOWN_BYTES {
+            *self = Self::default();
+        }
+        self.bytes += bytes;
+        self.ends.insert(question, ends);
     }
 }
