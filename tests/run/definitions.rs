@@ -163,6 +163,10 @@ fn a_program_is_found_from_the_definition_or_in_the_path_of_the_plugin() {
         let ran = instance.run();
         assert_eq!(ran.code, Some(0), "{word}: {ran:?}");
     }
+    // Without a PATH nothing is looked for, not even here.
+    let mut command = instance.command(&[]);
+    command.env_remove("PATH").current_dir(instance.path("bin"));
+    assert_eq!(command.output().unwrap().status.code(), Some(3));
     for word in [
         "./missing",
         "./manifest.json",

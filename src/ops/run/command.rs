@@ -1,6 +1,6 @@
 //! Finds the program of a plugin (connector contract §6).
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{self, Path, PathBuf};
 
 use crate::config::Definition;
@@ -29,8 +29,9 @@ pub(super) fn program(
         };
     }
     let path = environment.iter().find(|(name, _)| name == "PATH");
-    let path = path.map_or(OsStr::new(""), |(_, path)| path);
-    let mut found = std::env::split_paths(path)
+    let mut found = path
+        .into_iter()
+        .flat_map(|(_, path)| std::env::split_paths(path))
         // An empty entry is the current directory, as everywhere.
         .map(|directory| Path::new(".").join(directory).join(word));
     found.find(|program| is_executable(program)).ok_or_else(|| {
