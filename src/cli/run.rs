@@ -63,18 +63,19 @@ impl RunArgs {
         }
         let observer: Arc<dyn Observer> = log.clone();
         let report = run::run(&plan, &observer, &cancel).await;
-        match (first.get(), report) {
-            (Some(signal), _) => {
+        match (report, first.get()) {
+            // The log has said how it finished: a signal comes too late.
+            (Some(report), _) => tell(&report),
+            (None, Some(signal)) => {
                 log.interrupted(signal.name());
                 Exit::of_signal(*signal)
             }
-            (None, Some(report)) => tell(&report),
             (None, None) => unreachable!("only a signal cancels"),
         }
     }
 }
 
-/// Prints the report. A signal comes too late from here on.
+/// Prints the report.
 fn tell(report: &Report) -> Exit {
     let voice = Voice::default();
     match voice.result(&report.to_json()) {
