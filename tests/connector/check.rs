@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Output;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{connector, objects};
+use crate::host::plugin::python;
 
 const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/connector/plugin.py");
 
@@ -43,6 +45,9 @@ const RULES: [&str; 21] = [
     "framing",
 ];
 
+/// So many connectors are examined at once.
+const AT_ONCE: usize = 6;
+
 struct Probed {
     folder: TempDir,
     manifest: &'static str,
@@ -58,10 +63,8 @@ impl Probed {
     fn check(&self, flags: &[&str], broken: &str) -> Output {
         let manifest = self.folder.path().join("manifest.json");
         let manifest = manifest.to_str().unwrap();
-        // Nothing but these two has to wait until its time is up.
-        let is_slow = ["cancel", "end_of_input"].contains(&broken);
-        let wait = if is_slow { "3" } else { "20" };
-        let mut arguments = vec!["check", "--prefix", "x://check/", "--wait", wait];
+        let python = python();
+        let mut arguments = vec!["check", "--prefix", "x://check/", "--wait", "20"];
         if !self.manifest.is_empty() {
             arguments.extend(["--manifest", manifest]);
         }
@@ -70,7 +73,9 @@ impl Probed {
             "--config",
             r#"{"space":"s"}"#,
             "--",
-            "python3",
+            python.to_str().unwrap(),
+            // It is started three hundred times, and needs neither sites nor variables.
+            "-SE",
             PLUGIN,
             broken,
         ]);
@@ -124,20 +129,22 @@ fn the_table_for_people_has_a_line_for_each_check() {
 fn each_broken_rule_is_found_and_no_other() {
     let mut broken: Vec<(&str, &str)> = RULES[1..].iter().map(|rule| (*rule, *rule)).collect();
     broken.extend([("segments", "items"), ("blob_size", "blobs")]);
-    let probed = &Probed::new(MANIFEST);
+    let probed = Probed::new(MANIFEST);
+    let next = AtomicUsize::new(0);
+    let examine = || {
+        while let Some((mode, rule)) = broken.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let output = probed.check(&["--json"], mode);
+            let failed = with_verdict(&output, "failed");
+            assert_eq!(failed, BTreeSet::from([(*rule).to_owned()]), "{mode}");
+            assert_eq!(output.status.code(), Some(1), "{mode}");
+        }
+    };
     // Processes mostly wait for each other.
-    for some in broken.chunks(6) {
-        thread::scope(|scope| {
-            for (mode, rule) in some {
-                scope.spawn(move || {
-                    let output = probed.check(&["--json"], mode);
-                    let failed = with_verdict(&output, "failed");
-                    assert_eq!(failed, BTreeSet::from([(*rule).to_owned()]), "{mode}");
-                    assert_eq!(output.status.code(), Some(1), "{mode}");
-                });
-            }
-        });
-    }
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(examine);
+        }
+    });
 }
 
 #[test]
@@ -166,31 +173,34 @@ fn without_a_manifest_a_bad_configuration_can_be_given() {
 }
 
 /// Of what says nothing, or nothing that could be understood, no rule is called kept.
+fn assert_no_connector(script: &str, rule: &str, detail: &str) {
+    let arguments = ["check", "--json", "--wait", "2", "--", "sh", "-c", script];
+    let output = connector(&arguments).output().unwrap();
+    assert!(with_verdict(&output, "ok").is_empty(), "{script}");
+    assert!(with_verdict(&output, "failed").contains(rule), "{script}");
+    let checks = objects(&output);
+    let check = checks.iter().find(|check| check["check"] == rule).unwrap();
+    assert!(
+        check["detail"].as_str().unwrap().contains(detail),
+        "{script}: {check}"
+    );
+    assert_eq!(output.status.code(), Some(1), "{script}");
+}
+
 #[test]
 fn a_program_that_is_no_connector_is_told_within_the_time_it_is_given() {
-    for (script, rule, detail) in [
-        ("sleep 600", "initialize", "nothing within 1s"),
-        ("sleep 600 & exit 3", "initialize", "exit status: 3"),
-        ("exec 1>&-; sleep 600", "initialize", "stdout was closed"),
-        (
-            "cat /dev/zero",
-            "initialize",
-            "a line above max_message_bytes",
-        ),
-        ("yes", "framing", "a line that is no JSON"),
-    ] {
-        let arguments = ["check", "--json", "--wait", "1", "--", "sh", "-c", script];
-        let output = connector(&arguments).output().unwrap();
-        assert!(with_verdict(&output, "ok").is_empty(), "{script}");
-        assert!(with_verdict(&output, "failed").contains(rule), "{script}");
-        let checks = objects(&output);
-        let check = checks.iter().find(|check| check["check"] == rule).unwrap();
-        assert!(
-            check["detail"].as_str().unwrap().contains(detail),
-            "{script}: {check}"
-        );
-        assert_eq!(output.status.code(), Some(1));
-    }
+    let too_long = "a line above max_message_bytes";
+    thread::scope(|scope| {
+        for (script, rule, detail) in [
+            ("sleep 600", "initialize", "nothing within 2s"),
+            ("sleep 600 & exit 3", "initialize", "exit status: 3"),
+            ("exec 1>&-; sleep 600", "initialize", "stdout was closed"),
+            ("cat /dev/zero", "initialize", too_long),
+            ("yes", "framing", "a line that is no JSON"),
+        ] {
+            scope.spawn(move || assert_no_connector(script, rule, detail));
+        }
+    });
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 
 use dpe_sdk::{CONTRACT, ExpandedDocument};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::host::plugin::python;
 use crate::over_http::served::Served;
 
 pub(super) const PREFIX: &str = "t://p/";
@@ -18,19 +18,6 @@ pub(super) fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/contract/fixture")
         .join(name)
-}
-
-/// The interpreter itself: what is called `python3` may be a script that adds variables to the environment.
-fn python() -> &'static str {
-    static FOUND: OnceLock<String> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let ask = ["-c", "import sys; print(sys.executable)"];
-        let output = Command::new("python3").args(ask).output().unwrap();
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .trim_end()
-            .to_owned()
-    })
 }
 
 /// A definition, a state directory and a remote.
