@@ -3,8 +3,10 @@
 //! What a command does is here, so that the command line, an agent and a test do the same thing.
 //! The room knows no flags and writes to no terminal.
 
+mod causes;
 pub mod commit;
 pub mod connector;
+mod credential;
 pub mod hash_object;
 pub mod list;
 pub mod push;

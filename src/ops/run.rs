@@ -9,12 +9,12 @@ mod call;
 mod command;
 mod defect;
 mod delete;
+mod distinct;
 mod failure;
 mod identity;
 mod preparation;
 mod ready;
 mod redaction;
-mod source;
 
 use std::path::PathBuf;
 use std::sync::Arc;

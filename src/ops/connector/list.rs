@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use dpe_connector::manifest::Manifest;
 
 use crate::host::{bundled, bundled_connectors, read_manifest};
+use crate::ops::causes::with_causes;
 
 use super::error::ConnectorError;
 
@@ -54,21 +55,7 @@ fn read(path: PathBuf) -> Listed {
 /// Reads a manifest; the error says all that is wrong in one line.
 pub(super) fn manifest(path: &Path) -> Result<Manifest, String> {
     let bytes = fs::read(path).map_err(|why| format!("cannot be read: {why}"))?;
-    read_manifest(&bytes).map_err(|error| one_line(&error))
-}
-
-fn one_line(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        // Some errors repeat their cause.
-        if !line.contains(&text) {
-            line = format!("{line}: {text}");
-        }
-        cause = error.source();
-    }
-    line
+    read_manifest(&bytes).map_err(|error| with_causes(&error))
 }
 
 /// Returns the text of the manifest of a bundled connector.

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use dpe_connector::manifest::Manifest;
 
 use crate::config::{CredentialSource, Secret};
+use crate::ops::credential;
 
 use super::error::ConnectorError;
 
@@ -35,7 +36,7 @@ pub(super) fn resolve(
         if !declared(&name) {
             return Err(ConnectorError::UndeclaredSecret { name });
         }
-        match value(source) {
+        match credential::resolve(source) {
             Some(value) => found.push((name, value)),
             None => return Err(ConnectorError::Secret { name }),
         }
@@ -57,11 +58,4 @@ pub(super) fn resolve(
 pub(super) fn variables(secrets: &[(String, Secret)]) -> Vec<(OsString, OsString)> {
     let variable = |(name, secret): &(String, Secret)| (name.into(), secret.expose().into());
     secrets.iter().map(variable).collect()
-}
-
-fn value(source: &CredentialSource) -> Option<Secret> {
-    match source {
-        CredentialSource::Env(name) => Secret::of_variable(std::env::var(name).ok()?).ok(),
-        CredentialSource::File(path) => Secret::of_file(std::fs::read(path).ok()?).ok(),
-    }
 }

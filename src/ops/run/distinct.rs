@@ -1,35 +1,13 @@
-//! Looks up credentials where a definition says they are (connector contract §7.1).
+//! Keeps the credential of the remote away from the plugin: no secret may be in the same place
+//! (connector contract §7.1).
 
-use std::env;
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{self, Path, PathBuf};
 
-use crate::config::{CredentialSource, Definition, DefinitionError, Secret};
-
-/// Most bytes of a file with a credential: more than any variable may hold.
-const CREDENTIAL_MAX: u64 = 1 << 20;
+use crate::config::{CredentialSource, Definition, DefinitionError};
 
 /// Links that are followed, one behind the other; more are a loop.
 const LINKS_MAX: u32 = 40;
-
-/// Returns the credential as it is now, if there is one.
-pub(super) fn resolve(source: &CredentialSource) -> Option<Secret> {
-    match source {
-        CredentialSource::Env(name) => {
-            let value = env::var_os(name)?.into_string().ok()?;
-            Secret::of_variable(value).ok()
-        }
-        CredentialSource::File(path) => {
-            let mut bytes = Vec::new();
-            let file = File::open(path).ok()?;
-            let read = file.take(CREDENTIAL_MAX + 1).read_to_end(&mut bytes).ok()?;
-            (read as u64 <= CREDENTIAL_MAX)
-                .then(|| Secret::of_file(bytes).ok())
-                .flatten()
-        }
-    }
-}
 
 /// Makes sure that no secret of the plugin is the credential of the remote: the plugin would get it.
 ///

@@ -1,5 +1,6 @@
 //! What is reported of errors that end a call before its round.
 
+use crate::ops::causes::with_causes;
 use crate::state::StateError;
 use crate::sync::failure::{Failure, FailureSource, Level};
 
@@ -17,19 +18,4 @@ pub(super) fn state_failure(error: &StateError) -> Failure {
         _ => Failure::new(Level::Round, runner, "state_unavailable", message)
             .retryable(error.retryable()),
     }
-}
-
-/// Returns a message with those of its causes that it does not repeat itself.
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(current) = cause {
-        let text = current.to_string();
-        if !message.contains(&text) {
-            message.push_str(": ");
-            message.push_str(&text);
-        }
-        cause = current.source();
-    }
-    message
 }

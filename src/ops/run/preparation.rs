@@ -9,11 +9,12 @@ use dpe_connector::manifest::Manifest;
 
 use crate::config::{Definition, DefinitionError, Known, Mask, Secret, Tuning};
 use crate::host::{config_violation, plugin_environment, read_manifest};
+use crate::ops::causes::with_causes;
+use crate::ops::credential;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::guard::DeleteLimit;
 
-use super::failure::with_causes;
-use super::{command, source};
+use super::{command, distinct};
 
 /// What a round needs besides state and remote.
 pub(super) struct Prepared {
@@ -46,7 +47,7 @@ pub(super) fn read_definition(path: &Path) -> ReadDefinition {
     };
     let directory = path.parent().unwrap_or(Path::new(""));
     let definition = Definition::parse(&bytes, directory).and_then(|definition| {
-        source::check_distinct(&definition)?;
+        distinct::check_distinct(&definition)?;
         Ok(definition)
     });
     ReadDefinition {
@@ -144,7 +145,7 @@ fn credential(definition: &Definition) -> Result<Option<Secret>, Failure> {
     let Some(source) = &definition.credential else {
         return Ok(None);
     };
-    match source::resolve(source) {
+    match credential::resolve(source) {
         Some(credential) => Ok(Some(credential)),
         None => Err(secret_missing("the credential of the remote")),
     }
@@ -172,7 +173,7 @@ fn secrets(definition: &Definition, manifest: &Manifest) -> Result<Vec<(String, 
             .filter(|(name, _)| *name == declared.name)
             .map(|(_, source)| source)
             .next();
-        match source.and_then(source::resolve) {
+        match source.and_then(credential::resolve) {
             Some(secret) => secrets.push((declared.name.clone(), secret)),
             None if declared.required => {
                 return Err(secret_missing(&format!("the secret {}", declared.name)));

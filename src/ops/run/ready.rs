@@ -10,6 +10,7 @@ use crate::config::{
     ConflictAction, Credential, CredentialSource, Definition, Network, Remote, RemoteLocation,
 };
 use crate::host::{ConnectorProcess, Deadlines, Launch, message_limit};
+use crate::ops::causes::with_causes;
 use crate::ops::remote::{self, OpenRemote, RemoteError};
 use crate::runner::{Settings, by_the_contract};
 use crate::server::OpenMode;
@@ -18,7 +19,6 @@ use crate::sync::event::Observer;
 use crate::sync::failure::{Failure, FailureSource, Level};
 
 use super::Run;
-use super::failure::with_causes;
 use super::preparation::Prepared;
 
 /// Everything that steps 14 to 16 of §24 need besides the state.
