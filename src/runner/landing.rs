@@ -14,7 +14,7 @@ use crate::sync::decision::Known;
 use crate::sync::event::{Event, Landed, Observer};
 use crate::sync::failure::{Failure, FailureSource, Level, Subject};
 use crate::sync::ports::{Base, Committed, Remote, WriteError};
-use crate::sync::report::Counts;
+use crate::sync::report::{Counts, FAILURES_MAX};
 use crate::sync::unachieved::{Cause, Permission, Unachieved};
 use crate::sync::wave::{self, Operation};
 
@@ -44,6 +44,7 @@ pub(super) struct Landing<'a, R> {
     /// Contracts whose confirmed values count (§19.1).
     pub accepted: Contracts,
     failures: Vec<Failure>,
+    failures_omitted: u64,
     /// What could not be saved, although it is known.
     unsaved: Option<Vec<Change>>,
     unachieved: Unachieved,
@@ -74,6 +75,8 @@ pub(super) struct Aftermath {
     pub counts: Counts,
     /// In order of occurrence.
     pub failures: Vec<Failure>,
+    /// How many more there were than are kept.
+    pub failures_omitted: u64,
     /// Documents that were created, updated, moved or not delivered; only under
     /// [`Profile::People`].
     pub touched: HashSet<FileUri>,
@@ -108,6 +111,7 @@ impl<'a, R: Remote> Landing<'a, R> {
             contract: settings.contract,
             accepted: settings.accepted,
             failures: Vec::new(),
+            failures_omitted: 0,
             unsaved: None,
             unachieved: Unachieved::default(),
             touched: HashSet::new(),
@@ -119,6 +123,7 @@ impl<'a, R: Remote> Landing<'a, R> {
         Aftermath {
             counts: self.counts,
             failures: self.failures,
+            failures_omitted: self.failures_omitted,
             touched: self.touched,
             unsaved: self.unsaved,
         }
@@ -224,9 +229,15 @@ impl<'a, R: Remote> Landing<'a, R> {
         self.report(failure);
     }
 
+    /// Tells a failure and keeps it; no more than are listed, unless conclusions are drawn from
+    /// all of them, as people expect.
     fn report(&mut self, failure: Failure) {
         self.observer.event(Event::Failed(&failure));
-        self.failures.push(failure);
+        if self.profile == Profile::Contract && self.failures.len() >= FAILURES_MAX {
+            self.failures_omitted += 1;
+        } else {
+            self.failures.push(failure);
+        }
     }
 
     /// Forgets what must not be written after failed moves, but for moves whose source is gone:

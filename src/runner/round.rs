@@ -181,6 +181,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         let delivered = self.deliver(&mut report, &mut aftermath).await;
         report.counts = aftermath.counts;
         report.failures = aftermath.failures;
+        report.failures_omitted = aftermath.failures_omitted;
         let enumerated = match delivered {
             Ok(enumerated) => Some(enumerated),
             Err(failure) => {

@@ -8,7 +8,7 @@ use super::failure::{Failure, Level, Subject};
 use super::ports::PluginIdentity;
 
 /// At most so many failures are listed; the rest is counted.
-const FAILURES_MAX: usize = 1000;
+pub const FAILURES_MAX: usize = 1000;
 
 /// How a round ended (§23).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,8 +97,10 @@ pub struct Report {
     pub cursor_held_since: Option<String>,
     /// What became of the documents.
     pub counts: Counts,
-    /// What went wrong, in order of occurrence.
+    /// What went wrong, in order of occurrence. Of many item failures only the first are kept.
     pub failures: Vec<Failure>,
+    /// How many item failures are not kept.
+    pub failures_omitted: u64,
 }
 
 impl Report {
@@ -122,6 +124,7 @@ impl Report {
             cursor_held_since: None,
             counts: Counts::default(),
             failures: Vec::new(),
+            failures_omitted: 0,
         }
     }
 
@@ -181,7 +184,8 @@ impl Report {
             write_failure(json, failure);
         }
         json.end_array();
-        let omitted = self.failures.len().saturating_sub(FAILURES_MAX);
+        let unlisted = self.failures.len().saturating_sub(FAILURES_MAX);
+        let omitted = unlisted as u64 + self.failures_omitted;
         if omitted > 0 {
             json.name("failures_truncated").integer(omitted);
         }
@@ -261,6 +265,7 @@ mod tests {
                 )
                 .retryable(true),
             ],
+            failures_omitted: 0,
         }
     }
 
@@ -289,6 +294,9 @@ mod tests {
         let json = report.to_json();
         assert_eq!(json.matches("page is locked").count(), 1000);
         assert!(json.ends_with(r#"],"failures_truncated":3}"#));
+        report.failures_omitted = 4;
+        assert!(report.to_json().ends_with(r#"],"failures_truncated":7}"#));
+        report.failures_omitted = 0;
         report.failures.truncate(1000);
         assert!(!report.to_json().contains("failures_truncated"));
     }

@@ -147,6 +147,24 @@ async fn invalid_item() {
 }
 
 #[tokio::test]
+async fn of_more_than_a_thousand_failures_the_first_are_listed_and_all_are_counted_and_told() {
+    let place = Place::new().await;
+    let items: Vec<String> = (0..1200).map(|number| error(&number.to_string())).collect();
+    let mut source = Scripted::new([more(&items, "b-2"), Err(source_failed(true))]);
+    let report = place.round(&mut source).await;
+    assert_eq!(report.counts.failed, 1200);
+    assert_eq!(place.heard.failures().len(), 1201);
+    let json = report.to_json();
+    assert_eq!(json.matches(r#""level":"item""#).count(), 1000);
+    assert!(json.ends_with(r#"],"failures_truncated":201}"#));
+    // What ended the round is not forgotten for that: the exit code follows from it.
+    assert_eq!(
+        failures(&report).last().unwrap(),
+        "round/plugin/source_failed/true"
+    );
+}
+
+#[tokio::test]
 async fn crash_between_batches_keeps_what_has_landed_and_holds_the_cursor() {
     let place = Place::new().await;
     let mut source = Scripted::new([more(&[document("a", "x")], "b-2"), Err(source_failed(true))]);
