@@ -45,6 +45,9 @@ pub(super) struct Landing<'a, R> {
     pub accepted: Contracts,
     failures: Vec<Failure>,
     failures_omitted: u64,
+    /// What this round has written, if an earlier one from the same cursor has moved anything:
+    /// a move of that is no move that is said again.
+    written: Option<HashSet<FileUri>>,
     /// What could not be saved, although it is known.
     unsaved: Option<Vec<Change>>,
     unachieved: Unachieved,
@@ -92,8 +95,10 @@ impl<'a, R: Remote> Landing<'a, R> {
         observer: &'a dyn Observer,
         settings: &Settings,
         cancel: &'a CancellationToken,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, Failure> {
+        let follows_moves = settings.profile == Profile::Contract
+            && state.follows_moves().map_err(state_failure)?;
+        Ok(Self {
             remote,
             state,
             observer,
@@ -112,10 +117,11 @@ impl<'a, R: Remote> Landing<'a, R> {
             accepted: settings.accepted,
             failures: Vec::new(),
             failures_omitted: 0,
+            written: follows_moves.then(HashSet::new),
             unsaved: None,
             unachieved: Unachieved::default(),
             touched: HashSet::new(),
-        }
+        })
     }
 
     /// Returns what became of everything.
@@ -330,11 +336,13 @@ impl<'a, R: Remote> Landing<'a, R> {
         Ok(planned)
     }
 
-    /// Returns whether an earlier round from the same cursor has carried out a move. People's
-    /// rounds enumerate once more instead.
+    /// Returns whether an earlier round from the same cursor has carried out a move of what this
+    /// one has not written. People's rounds enumerate once more instead.
     fn has_moved(&self, operation: &Operation) -> Result<bool, Failure> {
-        match (operation, self.profile) {
-            (Operation::Move { from, to }, Profile::Contract) => {
+        match (operation, &self.written) {
+            (Operation::Move { from, to }, Some(written))
+                if !written.contains(from) && !written.contains(to) =>
+            {
                 self.state.has_moved(from, to).map_err(state_failure)
             }
             _ => Ok(false),
@@ -392,6 +400,9 @@ impl<'a, R: Remote> Landing<'a, R> {
         let mut again = Vec::new();
         let mut fatal = None;
         for (mut task, result) in ended {
+            if let Some(written) = &mut self.written {
+                written.extend(task.operation.uris().cloned());
+            }
             let error = match result {
                 None => {
                     settlement.changes.extend(task.settled());

@@ -236,7 +236,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             observer,
             cancel,
         } = self;
-        let mut landing = Landing::new(*remote, state, *observer, settings, cancel);
+        let mut landing = Landing::new(*remote, state, *observer, settings, cancel)?;
         let mut spool = Spool::new(settings.spool_directory.clone(), settings.blob_max_bytes);
         let asked = Asked {
             assembly: Assembly::new(&*instance.uri_prefix, settings.contract),

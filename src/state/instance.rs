@@ -309,6 +309,19 @@ impl Instance {
         })
     }
 
+    /// Returns whether an earlier round that began from the stored cursor has moved anything.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn follows_moves(&self) -> Result<bool, StateError> {
+        self.read(|database| {
+            database
+                .prepare_cached("SELECT 1 FROM moves WHERE round < ?1")?
+                .exists([self.round])
+        })
+    }
+
     /// Returns whether an earlier round that began from the stored cursor has carried out this
     /// move, and the round that is under way has not yet said so of it.
     ///

@@ -87,6 +87,20 @@ fn histories() -> BTreeMap<&'static str, History> {
             ),
         ),
         (
+            "a new document that is moved on twice",
+            (
+                vec![document("n", "n"), rename("n", "m"), rename("m", "o")],
+                vec![("a", "x"), ("b", "y"), ("k", "k"), ("o", "n")],
+            ),
+        ),
+        (
+            "a changed document that is moved to a name that was moved away",
+            (
+                vec![rename("b", "c"), document("a", "z"), rename("a", "b")],
+                vec![("b", "z"), ("c", "y"), ("k", "k")],
+            ),
+        ),
+        (
             "a delete and a document again",
             (
                 vec![delete("a"), document("a", "new"), delete("b")],
