@@ -1,7 +1,6 @@
 //! Turns one file into what is said about it. Runs on worker threads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -12,11 +11,12 @@ use dpe_connector_files::{self as files, Limits, NoDocument, file_name};
 use serde_json::value::RawValue;
 
 use crate::diff::Task;
+use crate::door::Door;
 use crate::handles::{Handles, Held};
 use crate::listing::{Content, Fingerprint, Seen};
 use crate::read::{ReadFile, read_file};
 use crate::stat::Stat;
-use crate::walk::{Found, absolute};
+use crate::walk::Found;
 
 /// Longest file whose bytes travel inside its item.
 const INLINE_BYTES: u64 = 64 << 10;
@@ -24,8 +24,8 @@ const INLINE_BYTES: u64 = 64 << 10;
 /// Everything about a scan that a worker needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Examiner {
-    /// The folder.
-    pub(crate) root: PathBuf,
+    /// The way into the folder.
+    pub(crate) door: Arc<Door>,
     /// What a walk found in it.
     pub(crate) files: Arc<Vec<Found>>,
     /// How many bytes of a fingerprint are known of what was seen before.
@@ -36,8 +36,6 @@ pub(crate) struct Examiner {
     pub(crate) limits: Limits,
     /// Where files are noted whose bytes may be asked for.
     pub(crate) handles: Arc<Handles>,
-    /// Whether a link at the end of a path is followed.
-    pub(crate) follow_links: bool,
     /// Longest text of an item, in bytes.
     pub(crate) item_limit: usize,
     /// When the scan began, in nanoseconds since 1970.
@@ -128,11 +126,10 @@ impl Examiner {
     }
 
     fn read(&self, task: &Task) -> ReadFile {
-        let path = absolute(&self.root, self.path(task));
-        let name = file_name(self.path(task));
-        read_file(&path, self.follow_links, |head| {
-            files::wanted(name, head, self.limits)
-        })
+        let path = self.path(task);
+        let open = || self.door.open(path);
+        let name = file_name(path);
+        read_file(open, |head| files::wanted(name, head, self.limits))
     }
 
     fn seen(&self, stat: Stat, content: Option<Content>) -> Seen {
@@ -179,8 +176,8 @@ impl Examiner {
         }
         BlobSource::Handle {
             handle: self.handles.give(Held {
-                path: absolute(&self.root, path),
-                follow: self.follow_links,
+                door: Arc::clone(&self.door),
+                path: path.into(),
                 stat,
             }),
             size: Some(stat.size),

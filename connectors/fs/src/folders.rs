@@ -24,27 +24,41 @@ pub(crate) struct Folder {
 pub(crate) struct Lineage {
     device: u64,
     inode: u64,
+    /// How many links led here.
+    links: u32,
     above: Option<Arc<Self>>,
 }
+
+/// Folders that are linked to each other can be gone through in more orders than anybody can wait
+/// for. Each is enumerated where it is; what is left out are names that lead over still more links.
+const MOST_LINKS: u32 = 3;
 
 impl Lineage {
     /// Returns the lineage of a folder reached through `above`, if it is still there.
     pub(crate) fn of(folder: &Path, above: Option<Arc<Self>>) -> Option<Arc<Self>> {
         let metadata = fs::metadata(folder).ok()?;
-        Some(Self::with(&metadata, above))
+        let links = above.as_ref().map_or(0, |above| above.links);
+        Some(Arc::new(Self::with(&metadata, links, above)))
     }
 
-    /// Returns the lineage of a folder reached through `above`.
-    pub(crate) fn with(metadata: &Metadata, above: Option<Arc<Self>>) -> Arc<Self> {
-        Arc::new(Self {
+    /// Returns the lineage of a folder to which a link in `above` leads; nothing if it is not to
+    /// be followed: because it leads back, or one has come over too many already.
+    pub(crate) fn linked(metadata: &Metadata, above: Option<Arc<Self>>) -> Option<Arc<Self>> {
+        let links = above.as_ref().map_or(0, |above| above.links) + 1;
+        let leads_back = above.as_ref().is_some_and(|above| above.has(metadata));
+        (links <= MOST_LINKS && !leads_back).then(|| Arc::new(Self::with(metadata, links, above)))
+    }
+
+    fn with(metadata: &Metadata, links: u32, above: Option<Arc<Self>>) -> Self {
+        Self {
             device: metadata.dev(),
             inode: metadata.ino(),
+            links,
             above,
-        })
+        }
     }
 
-    /// Returns whether a folder is among these.
-    pub(crate) fn has(&self, metadata: &Metadata) -> bool {
+    fn has(&self, metadata: &Metadata) -> bool {
         let mut one = Some(self);
         std::iter::from_fn(|| {
             let this = one?;

@@ -14,7 +14,7 @@ use gix_config::file::{Metadata, includes, init};
 use gix_config::path::interpolate;
 use gix_config::{File, Source};
 
-use crate::read::open;
+use crate::door::open;
 
 /// Name of what makes a folder the top of a repository.
 pub(crate) const DIRECTORY: &str = ".git";

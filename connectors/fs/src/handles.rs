@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dpe_connector::read_blob::{BlobChunk, ReadBlobParams};
 use dpe_connector::{ErrorCode, RpcError};
+use dpe_connector_files::shown;
 
-use crate::read::open;
+use crate::door::Door;
 use crate::stat::Stat;
 
 /// Most bytes of one answer, whatever is asked for.
@@ -29,10 +29,10 @@ pub(crate) struct Handles {
 /// A file, as it was.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
-    /// Where it is.
-    pub(crate) path: PathBuf,
-    /// Whether a link at the end of the path is followed.
-    pub(crate) follow: bool,
+    /// How to get to it.
+    pub(crate) door: Arc<Door>,
+    /// Where it is, relative to the root.
+    pub(crate) path: Box<[u8]>,
     /// How it was.
     pub(crate) stat: Stat,
 }
@@ -69,7 +69,7 @@ impl Handles {
         let held = held.ok_or_else(|| RpcError::new(ErrorCode::UnknownHandle, "no such handle"))?;
         held.read(wanted.offset, wanted.max_bytes.min(CHUNK_BYTES))
             .map_err(|why| {
-                let path = held.path.display();
+                let path = shown(&held.path);
                 RpcError::new(ErrorCode::SourceFailed, format!("{path}: {why}")).retryable()
             })
     }
@@ -81,7 +81,7 @@ impl Handles {
 
 impl Held {
     fn read(&self, offset: u64, max_bytes: u64) -> io::Result<BlobChunk> {
-        let file = open(&self.path, self.follow)?;
+        let file = self.door.open(&self.path)?;
         let changed = || io::Error::other("the file changed after it was enumerated");
         if Stat::of(&file.metadata()?) != self.stat {
             return Err(changed());
@@ -103,6 +103,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::door::Links;
 
     type Change = fn(&Path);
 
@@ -114,12 +115,11 @@ mod tests {
         }
     }
 
-    fn held(path: PathBuf) -> Held {
-        let stat = Stat::of(&fs::metadata(&path).unwrap());
+    fn held(path: &Path) -> Held {
         Held {
-            path,
-            follow: false,
-            stat,
+            door: Arc::new(Door::to(path.parent().unwrap(), Links::Refused)),
+            path: path.file_name().unwrap().as_encoded_bytes().into(),
+            stat: Stat::of(&fs::metadata(path).unwrap()),
         }
     }
 
@@ -129,7 +129,7 @@ mod tests {
         let path = folder.path().join("a.png");
         fs::write(&path, b"0123456789").unwrap();
         let handles = Handles::of_round(3);
-        let handle = handles.give(held(path));
+        let handle = handles.give(held(&path));
         for (offset, most, bytes, eof) in [
             (4, 3, &b"456"[..], false),
             (0, 100, b"0123456789", true),
@@ -164,7 +164,7 @@ mod tests {
             let path = folder.path().join(name);
             fs::write(&path, b"0123456789").unwrap();
             let handles = Handles::of_round(1);
-            let handle = handles.give(held(path.clone()));
+            let handle = handles.give(held(&path));
             assert!(handles.read(&wanted(&handle, 0, 4)).is_ok());
             change(&path);
             let error = handles.read(&wanted(&handle, 4, 4)).unwrap_err();

@@ -10,6 +10,7 @@ mod config;
 mod connector;
 mod cursor;
 mod diff;
+mod door;
 mod examine;
 mod folders;
 mod git;

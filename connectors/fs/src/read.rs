@@ -2,10 +2,8 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::path::Path;
 
 use dpe_connector_files::{HEAD_BYTES, Wanted};
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
@@ -42,16 +40,13 @@ pub(crate) enum ReadFile {
     Refused(io::Error),
 }
 
-/// Reads the file at `path`, as far as `wanted` says it of its first bytes.
-///
-/// A symbolic link is opened only with `follow`.
+/// Reads the file that `open` opens, as far as `wanted` says it of its first bytes.
 pub(crate) fn read_file(
-    path: &Path,
-    follow: bool,
+    open: impl Fn() -> io::Result<File>,
     wanted: impl Fn(&[u8]) -> Option<Wanted>,
 ) -> ReadFile {
     for _ in 0..ATTEMPTS {
-        match attempt(path, follow, &wanted) {
+        match open().and_then(|file| attempt(file, &wanted)) {
             Ok(Some(outcome)) => return outcome,
             Ok(None) => {}
             Err(error) if is_gone(&error) => return ReadFile::Gone,
@@ -63,11 +58,9 @@ pub(crate) fn read_file(
 
 /// One attempt; nothing if the file changed meanwhile.
 fn attempt(
-    path: &Path,
-    follow: bool,
+    mut file: File,
     wanted: &impl Fn(&[u8]) -> Option<Wanted>,
 ) -> io::Result<Option<ReadFile>> {
-    let mut file = open(path, follow)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Ok(Some(ReadFile::Gone));
@@ -126,16 +119,6 @@ fn same_state(before: &Metadata, after: &Metadata) -> bool {
     Stat::of(before) == Stat::of(after)
 }
 
-/// Opens a file for reading, without waiting for anything.
-pub(crate) fn open(path: &Path, follow: bool) -> io::Result<File> {
-    // Non-blocking: what was a file a moment ago may be a pipe nobody writes to.
-    let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    if !follow {
-        flags |= OFlags::NOFOLLOW;
-    }
-    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
-}
-
 fn capacity(expected: u64) -> usize {
     // One more, so that finding the end needs no larger buffer.
     usize::try_from(expected.saturating_add(1)).unwrap_or(0)
@@ -154,7 +137,10 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::symlink;
 
+    use rustix::fs::Mode;
+
     use super::*;
+    use crate::door::open;
 
     /// All of a file of at most so many bytes.
     fn up_to(limit: u64) -> Option<Wanted> {
@@ -175,10 +161,13 @@ mod tests {
         let path = folder.path().join("a");
         let content = vec![7; 200_000];
         fs::write(&path, &content).unwrap();
-        let outcome = read_file(&path, false, |head| {
-            assert_eq!(head.len(), HEAD_BYTES);
-            up_to(200_000)
-        });
+        let outcome = read_file(
+            || open(&path, false),
+            |head| {
+                assert_eq!(head.len(), HEAD_BYTES);
+                up_to(200_000)
+            },
+        );
         assert_eq!(bytes_of(outcome), content);
     }
 
@@ -187,10 +176,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         fs::write(&path, b"12345").unwrap();
-        assert_eq!(bytes_of(read_file(&path, false, |_| up_to(5))), b"12345");
-        let outcome = read_file(&path, false, |_| up_to(4));
+        assert_eq!(
+            bytes_of(read_file(|| open(&path, false), |_| up_to(5))),
+            b"12345"
+        );
+        let outcome = read_file(|| open(&path, false), |_| up_to(4));
         assert!(matches!(outcome, ReadFile::TooLarge(_, 4)));
-        let outcome = read_file(&path, false, |_| None);
+        let outcome = read_file(|| open(&path, false), |_| None);
         assert!(matches!(outcome, ReadFile::Unwanted(_)));
     }
 
@@ -202,7 +194,7 @@ mod tests {
         fs::write(&path, &content).unwrap();
         for kept in [HEAD_BYTES as u64, 300_000, 700_000, u64::MAX] {
             let limit = 700_000;
-            let outcome = read_file(&path, false, |_| Some(Wanted { limit, kept }));
+            let outcome = read_file(|| open(&path, false), |_| Some(Wanted { limit, kept }));
             let ReadFile::Whole {
                 bytes, fingerprint, ..
             } = outcome
@@ -215,7 +207,7 @@ mod tests {
         }
         let kept = HEAD_BYTES as u64;
         let limit = 699_999;
-        let outcome = read_file(&path, false, |_| Some(Wanted { limit, kept }));
+        let outcome = read_file(|| open(&path, false), |_| Some(Wanted { limit, kept }));
         assert!(matches!(outcome, ReadFile::TooLarge(_, 699_999)));
     }
 
@@ -227,10 +219,13 @@ mod tests {
         symlink(path("a"), path("link")).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, path("fifo"), Mode::RUSR).unwrap();
         for name in ["missing", "link", "fifo", ".", "a/b"] {
-            let outcome = read_file(&path(name), false, |_| up_to(9));
+            let outcome = read_file(|| open(&path(name), false), |_| up_to(9));
             assert!(matches!(outcome, ReadFile::Gone), "{name}: {outcome:?}");
         }
-        assert_eq!(bytes_of(read_file(&path("link"), true, |_| up_to(9))), b"x");
+        assert_eq!(
+            bytes_of(read_file(|| open(&path("link"), true), |_| up_to(9))),
+            b"x"
+        );
     }
 
     #[test]
@@ -251,11 +246,14 @@ mod tests {
         let path = folder.path().join("a");
         fs::write(&path, b"x").unwrap();
         // The format decision runs in the middle of reading and is used here as the writer.
-        let outcome = read_file(&path, false, |_| {
-            let mut file = File::options().append(true).open(&path).unwrap();
-            file.write_all(b"y").unwrap();
-            up_to(1 << 20)
-        });
+        let outcome = read_file(
+            || open(&path, false),
+            |_| {
+                let mut file = File::options().append(true).open(&path).unwrap();
+                file.write_all(b"y").unwrap();
+                up_to(1 << 20)
+            },
+        );
         assert!(matches!(outcome, ReadFile::Changing));
     }
 }

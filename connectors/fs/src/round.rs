@@ -22,6 +22,7 @@ use crate::config::OnTrouble;
 use crate::connector::Setup;
 use crate::cursor::Previous;
 use crate::diff::{Difference, Task, compare};
+use crate::door::{Door, Links};
 use crate::examine::{Examiner, Outcome};
 use crate::handles::Handles;
 use crate::listing::{Entry, Fingerprint, Listing, Seen};
@@ -106,7 +107,7 @@ impl Round {
             return Self::begin(setup, handles, None, cancel);
         };
         let examiner = Arc::new(Examiner {
-            root: place.path.clone(),
+            door: Arc::new(Door::to(&place.path, links(&setup))),
             files: Arc::clone(&files),
             precision,
             prefix: setup.prefix.clone(),
@@ -115,7 +116,6 @@ impl Round {
                 blob: setup.blob_max_bytes,
             },
             handles,
-            follow_links: setup.config.follow_links || setup.config.only.is_some(),
             item_limit: item_limit(setup.max_message_bytes),
             scan_start,
         });
@@ -352,6 +352,15 @@ impl Round {
 
     fn path(&self, task: &Task) -> Box<[u8]> {
         self.files[task.file].path.clone()
+    }
+}
+
+/// Returns which links may lead to a file.
+fn links(setup: &Setup) -> Links {
+    match (&setup.config.only, setup.config.follow_links) {
+        (Some(_), _) => Links::Anywhere,
+        (None, true) => Links::Within,
+        (None, false) => Links::Refused,
     }
 }
 

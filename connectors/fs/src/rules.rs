@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use dpe_connector_files::{Case, Patterns};
 
+use crate::door::open;
 use crate::git;
-use crate::read::{is_gone, open};
+use crate::read::is_gone;
 
 /// The ignore files of a folder, in the order of their weight.
 const FILES: [&str; 3] = [".dpeignore", ".ignore", GITIGNORE];

@@ -277,11 +277,10 @@ impl Walk<'_> {
         if !metadata.is_dir() {
             return Ok(Kind::Special);
         }
-        let above = folder.lineage.clone();
-        if above.as_ref().is_some_and(|above| above.has(&metadata)) {
-            return Ok(Kind::Link);
-        }
-        Ok(Kind::Folder(Some(Lineage::with(&metadata, above))))
+        Ok(match Lineage::linked(&metadata, folder.lineage.clone()) {
+            Some(lineage) => Kind::Folder(Some(lineage)),
+            None => Kind::Link,
+        })
     }
 }
 

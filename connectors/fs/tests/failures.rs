@@ -45,6 +45,42 @@ fn a_suddenly_empty_root_deletes_nothing() {
 }
 
 #[test]
+fn a_root_that_is_replaced_while_it_is_read_deletes_nothing() {
+    let folder = Folder::new();
+    let root = folder.path("docs");
+    for number in 0..20 {
+        folder.write(format!("docs/{number}.txt"), format!("{number}"));
+    }
+    let mut plugin = Plugin::start(&root, json!({}));
+    let cursor = plugin.scan(None).cursor;
+    for number in 0..20 {
+        folder.write(format!("docs/{number}.txt"), format!("edited {number}"));
+    }
+    let mut params = json!({"cursor": cursor, "max_items": 1});
+    let mut items: Vec<Value> = Vec::new();
+    let error = loop {
+        let answer = plugin.call("scan", params);
+        let Some(batch) = answer["result"]["items"].as_array() else {
+            break answer["error"].clone();
+        };
+        items.extend(batch.iter().cloned());
+        if items.len() == 1 {
+            folder.rename("docs", "elsewhere");
+            fs::create_dir(&root).unwrap();
+        }
+        params = json!({"next": answer["result"]["next"], "max_items": 1});
+    };
+    assert_eq!(
+        (&error["code"], &error["data"]["retryable"]),
+        (&json!(-32003), &json!(true))
+    );
+    assert!(
+        items.iter().all(|item| item["kind"] == "document"),
+        "{items:?}"
+    );
+}
+
+#[test]
 fn configurations_that_cannot_be_used_are_refused_at_once() {
     for config in [
         json!({}),

@@ -219,6 +219,58 @@ fn cursors_that_cannot_be_used_lead_to_a_full_round() {
     assert!(plugin.scan(Some(&cursor)).incremental);
 }
 
+/// Runs a full round and one after a touch and a rename, with messages of at most so many bytes.
+fn touched_and_renamed(folder: &Folder, max_message_bytes: u64) -> (Scanned, String) {
+    let start = || Plugin::start_limited(folder.root(), json!({}), max_message_bytes);
+    let mut remote = Remote::new();
+    let mut plugin = start();
+    let first = plugin.scan_by(None, 20);
+    first.land(&mut remote);
+    folder.touch("000.txt");
+    folder.rename("001.txt", "zzz.txt");
+    let second = start().scan_by(first.cursor.as_deref(), 20);
+    folder.rename("zzz.txt", "001.txt");
+    if second.incremental {
+        second.land(&mut remote);
+        assert_eq!(remote.len(), 300);
+    }
+    (second, plugin.stderr())
+}
+
+#[test]
+fn a_cursor_that_does_not_fit_a_message_says_less_before_it_is_given_up() {
+    let folder = Folder::new();
+    for number in 0..300 {
+        folder.write(format!("{number:03}.txt"), format!("text {number}"));
+    }
+    let whole = Plugin::start(folder.root(), json!({})).scan(None).cursor;
+    // Base64 of half a fingerprint for each file, and what is no cursor in a message.
+    let (whole, half, rest) = (whole.unwrap().len() as u64, 300 * 8 * 4 / 3, 1024);
+    let with = |bytes: u64| touched_and_renamed(&folder, bytes + rest);
+    let moved = ["001.txt>zzz.txt", "+zzz.txt"];
+    for bytes in [whole + half / 2, whole - half / 2] {
+        let (scanned, stderr) = with(bytes);
+        assert_eq!(
+            (&scanned.lines()[..], &*stderr),
+            (&moved.map(str::to_owned)[..], "")
+        );
+    }
+    let (scanned, stderr) = with(whole - half - half / 2);
+    let said: Vec<String> = scanned
+        .lines()
+        .into_iter()
+        .filter(|line| !line.starts_with('+'))
+        .collect();
+    assert_eq!(said, ["-001.txt"]);
+    for document in ["+000.txt", "+zzz.txt"] {
+        assert!(scanned.lines().contains(&document.to_owned()));
+    }
+    assert!(stderr.contains("without fingerprints"), "{stderr}");
+    let (scanned, stderr) = with((whole - 2 * half) / 2);
+    assert!(!scanned.incremental);
+    assert!(stderr.contains("reads everything again"), "{stderr}");
+}
+
 #[derive(Clone, Debug)]
 enum Change {
     Write(&'static str, &'static str),

@@ -142,6 +142,22 @@ fn followed_links_never_leave_the_root_nor_run_in_circles() {
 }
 
 #[test]
+fn folders_that_are_linked_to_each_other_are_not_gone_through_in_every_order() {
+    let folder = Folder::new();
+    let names: Vec<String> = (0..7).map(|number| format!("d{number}")).collect();
+    for one in &names {
+        folder.write(format!("{one}/a.txt"), "a");
+        for other in names.iter().filter(|other| *other != one) {
+            symlink(format!("../{other}"), folder.path(format!("{one}/{other}"))).unwrap();
+        }
+    }
+    let found = lines(&folder, json!({"follow_links": true}));
+    // Over no link, over one, over two, over three; never back to a folder on the way.
+    assert_eq!(found.len(), 7 + 7 * 6 + 7 * 6 * 5 + 7 * 6 * 5 * 4);
+    assert!(found.contains(&"+d0/d1/d2/d3/a.txt".to_owned()));
+}
+
+#[test]
 fn special_files_are_passed_over_and_said() {
     let folder = Folder::with(&[("a.txt", "a")]);
     let status = Command::new("mkfifo").arg(folder.path("pipe.txt")).status();
