@@ -15,6 +15,12 @@ const GUIDE: &str = include_str!("../../docs/connectors.md");
 const FOLDER: &str = "/home/ann/mail";
 /// What the guide shows for every cursor.
 const CURSOR: &str = "eJx…";
+/// What comes between its two rounds.
+const ARRIVED: &str = "From eve@example.org Wed Mar  4 09:15:00 2026\n\
+                       From: Eve <eve@example.org>\n\
+                       Subject: Where is it?\n\
+                       Message-ID: <where@example.org>\n\n\
+                       I cannot see it.\n";
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("connectors/examples/mbox")
@@ -69,9 +75,8 @@ fn conversations_of_the_guide_are_what_the_example_really_says() {
     let mut cursor = String::new();
     converse(first, folder.path(), &mut cursor);
 
-    let (filed, _) = sample.split_at(sample.find("From bob@").unwrap());
-    fs::write(folder.path().join("archive.mbox"), filed).unwrap();
-    fs::write(folder.path().join("inbox.mbox"), "").unwrap();
+    let (kept, _) = sample.split_at(sample.find("From bob@").unwrap());
+    fs::write(folder.path().join("inbox.mbox"), format!("{kept}{ARRIVED}")).unwrap();
     converse(second, folder.path(), &mut cursor);
 }
 
