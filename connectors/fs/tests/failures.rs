@@ -4,14 +4,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
+use dpe_connector_testing::{Plugin, initialize};
 use serde_json::{Value, json};
 
-use crate::plugin::{Folder, Plugin, initialize};
+use crate::plugin::{Folder, connector};
 
 #[test]
 fn a_missing_root_is_a_failure_of_the_source_and_says_what_to_do() {
     let folder = Folder::with(&[("docs/a.txt", "a")]);
-    let mut plugin = Plugin::start(&folder.path("docs"), json!({}));
+    let mut plugin = connector(&folder.path("docs"), json!({}));
     let cursor = plugin.scan(None).cursor.unwrap();
     fs::remove_dir_all(folder.path("docs")).unwrap();
     for cursor in [None, Some(cursor.as_str())] {
@@ -24,7 +25,7 @@ fn a_missing_root_is_a_failure_of_the_source_and_says_what_to_do() {
 #[test]
 fn a_root_that_is_a_file_is_a_clear_error() {
     let folder = Folder::with(&[("a.txt", "a")]);
-    let error = Plugin::start(&folder.path("a.txt"), json!({})).failing_scan(None);
+    let error = connector(&folder.path("a.txt"), json!({})).failing_scan(None);
     assert_eq!(error["code"], -32003);
     assert!(error["message"].as_str().unwrap().contains("not a folder"));
 }
@@ -32,7 +33,7 @@ fn a_root_that_is_a_file_is_a_clear_error() {
 #[test]
 fn a_suddenly_empty_root_deletes_nothing() {
     let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b")]);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let cursor = plugin.scan(None).cursor.unwrap();
     folder.remove("a.txt");
     folder.remove("b.txt");
@@ -51,7 +52,7 @@ fn a_root_that_is_replaced_while_it_is_read_deletes_nothing() {
     for number in 0..20 {
         folder.write(format!("docs/{number}.txt"), format!("{number}"));
     }
-    let mut plugin = Plugin::start(&root, json!({}));
+    let mut plugin = connector(&root, json!({}));
     let cursor = plugin.scan(None).cursor;
     for number in 0..20 {
         folder.write(format!("docs/{number}.txt"), format!("edited {number}"));
@@ -91,7 +92,8 @@ fn configurations_that_cannot_be_used_are_refused_at_once() {
         json!({"root": "/x", "only": ["/etc/passwd"]}),
         json!({"root": "/x", "only": ["../y"]}),
     ] {
-        let answer = Plugin::spawn().call("initialize", initialize(&config, 1 << 20));
+        let answer =
+            Plugin::spawn(dpe_connector_fs::main).call("initialize", initialize(&config, 1 << 20));
         assert_eq!(answer["error"]["code"], -32005, "{config}");
     }
 }
@@ -100,7 +102,7 @@ fn configurations_that_cannot_be_used_are_refused_at_once() {
 fn content_that_is_not_what_its_format_says_is_an_error_item() {
     let folder = Folder::with(&[("a.json", "{\"a\":"), ("c.txt", "fine")]);
     folder.write("b.md", b"caf\xe9");
-    let scanned = Plugin::start(folder.root(), json!({})).scan(None);
+    let scanned = connector(folder.root(), json!({})).scan(None);
     let expected = ["!a.json content_invalid", "!b.md content_invalid", "+c.txt"];
     assert_eq!(scanned.lines(), expected);
     assert!(
@@ -113,7 +115,7 @@ fn content_that_is_not_what_its_format_says_is_an_error_item() {
 #[test]
 fn a_file_above_the_limit_is_an_error_item_that_says_how_to_go_on() {
     let folder = Folder::with(&[("a.txt", "12345"), ("b.txt", "123456")]);
-    let scanned = Plugin::start(folder.root(), json!({"max_file_bytes": 5})).scan(None);
+    let scanned = connector(folder.root(), json!({"max_file_bytes": 5})).scan(None);
     assert_eq!(scanned.lines(), ["+a.txt", "!b.txt content_invalid"]);
     let message = scanned.items[1]["message"].as_str().unwrap();
     assert!(message.contains("max_file_bytes"), "{message}");
@@ -134,7 +136,7 @@ fn large_folder() -> Folder {
 #[test]
 fn a_cancelled_scan_is_answered_and_the_next_one_starts_anew() {
     let folder = large_folder();
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let id = plugin.send("scan", json!({"max_items": 1_000_000}));
     plugin.cancel(id);
     assert_eq!(plugin.receive(id)["error"]["code"], -32001);
@@ -146,7 +148,7 @@ fn a_cancelled_scan_is_answered_and_the_next_one_starts_anew() {
 #[test]
 fn closing_stdin_ends_the_connector_in_the_middle_of_a_scan() {
     let folder = large_folder();
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     plugin.send("scan", json!({"max_items": 1_000_000}));
     let began = Instant::now();
     plugin.hang_up();
@@ -165,7 +167,7 @@ fn permissions_bind(folder: &Folder, path: &str) -> bool {
 #[test]
 fn an_unreadable_folder_protects_everything_below_it() {
     let folder = Folder::with(&[("a.txt", "a"), ("d/b.txt", "b"), ("d/e/c.txt", "c")]);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let cursor = plugin.scan(None).cursor.unwrap();
     lock(&folder, "d", 0o000);
     if permissions_bind(&folder, "d") {
@@ -174,7 +176,7 @@ fn an_unreadable_folder_protects_everything_below_it() {
         assert_eq!(scanned.items[0]["retryable"], true);
         let later = plugin.scan(scanned.cursor.as_deref());
         assert_eq!(later.lines(), ["!d/ source_unavailable"]);
-        let mut lenient = Plugin::start(folder.root(), json!({"unreadable": "skip"}));
+        let mut lenient = connector(folder.root(), json!({"unreadable": "skip"}));
         assert_eq!(lenient.scan(None).lines(), ["+a.txt"]);
         assert!(lenient.stderr().contains("unreadable"));
     }
@@ -186,7 +188,7 @@ fn an_unreadable_folder_protects_everything_below_it() {
 #[test]
 fn an_unreadable_file_is_an_error_item_and_keeps_its_document() {
     let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b")]);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let cursor = plugin.scan(None).cursor.unwrap();
     lock(&folder, "b.txt", 0o000);
     if fs::read(folder.path("b.txt")).is_err() {
@@ -203,7 +205,7 @@ fn a_folder_whose_ignore_rules_cannot_be_read_is_left_alone() {
         ("d/.gitignore", "b.txt\n"),
         ("d/b.txt", "b"),
     ]);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let cursor = plugin.scan(None).cursor.unwrap();
     folder.write("d/c.txt", "c");
     lock(&folder, "d/.gitignore", 0o000);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::plugin::{Folder, Plugin, enumerated};
+use crate::plugin::{Folder, connector, connector_limited, enumerated};
 
 #[test]
 fn every_file_is_a_document_in_the_order_of_the_paths() {
@@ -12,7 +12,7 @@ fn every_file_is_a_document_in_the_order_of_the_paths() {
         ("a.txt", "a"),
         ("c", "c"),
     ]);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let scanned = plugin.scan(None);
     assert_eq!(scanned.lines(), ["+a.txt", "+a/x.txt", "+b.md", "+c"]);
     assert!(!scanned.incremental);
@@ -24,7 +24,7 @@ fn every_file_is_a_document_in_the_order_of_the_paths() {
 #[test]
 fn an_empty_folder_is_an_empty_round() {
     let folder = Folder::new();
-    let scanned = Plugin::start(folder.root(), json!({})).scan(None);
+    let scanned = connector(folder.root(), json!({})).scan(None);
     assert_eq!((scanned.lines().len(), scanned.incremental), (0, false));
 }
 
@@ -37,8 +37,8 @@ fn two_enumerations_of_the_same_state_are_the_same_whatever_the_batches() {
             format!("text {number}"),
         );
     }
-    let at_once = Plugin::start(folder.root(), json!({})).scan(None);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let at_once = connector(folder.root(), json!({})).scan(None);
+    let mut plugin = connector(folder.root(), json!({}));
     for max_items in [1, 7, 150] {
         let scanned = plugin.scan_by(None, max_items);
         assert_eq!(scanned.items, at_once.items);
@@ -52,7 +52,7 @@ fn names_that_are_no_utf_8_become_percent_encoded_uris() {
     let folder = Folder::new();
     folder.write(b"caf\xe9 \xff.txt", "x");
     folder.write("grün/100%.txt", "y");
-    let scanned = Plugin::start(folder.root(), json!({})).scan(None);
+    let scanned = connector(folder.root(), json!({})).scan(None);
     assert_eq!(
         scanned.lines(),
         ["+caf%E9%20%FF.txt", "+gr%C3%BCn/100%25.txt"]
@@ -81,12 +81,12 @@ fn no_message_exceeds_the_limit() {
         folder.write(format!("{number}.txt"), "word ".repeat(100 * number));
     }
     // The harness would fail on an answer above the limit, since serve refuses to write it.
-    let mut plugin = Plugin::start_limited(folder.root(), json!({}), 40_000);
+    let mut plugin = connector_limited(folder.root(), json!({}), 40_000);
     let scanned = plugin.scan(None);
     assert_eq!(scanned.items.len(), 40);
     assert!(scanned.batches > 10);
     assert!(scanned.lines().iter().all(|line| line.starts_with('+')));
-    let mut narrow = Plugin::start_limited(folder.root(), json!({}), 10_000);
+    let mut narrow = connector_limited(folder.root(), json!({}), 10_000);
     let lines = narrow.scan(None).lines();
     assert!(lines.contains(&"+5.txt".to_owned()));
     assert!(lines.contains(&"!39.txt content_invalid".to_owned()));
@@ -95,7 +95,7 @@ fn no_message_exceeds_the_limit() {
 #[test]
 fn an_unknown_continuation_is_refused_and_voids_nothing_else() {
     let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b"), ("c.txt", "c")]);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let first = plugin.call("scan", json!({"max_items": 1}));
     let next = first["result"]["next"].clone();
     let wrong = plugin.call("scan", json!({"next": "b77"}));

@@ -5,12 +5,13 @@ use std::fs;
 use std::process::Command;
 
 use dpe_connector::path::path_of;
+use dpe_connector_testing::PREFIX;
 use proptest::prelude::{
     Just, ProptestConfig, Strategy, prop, prop_assert_eq, prop_oneof, proptest,
 };
 use serde_json::json;
 
-use crate::plugin::{Folder, PREFIX, Plugin};
+use crate::plugin::{Folder, connector};
 
 type Bytes = Vec<u8>;
 
@@ -221,7 +222,7 @@ fn by_git(folder: &Folder) -> BTreeSet<Bytes> {
 /// Returns what the connector enumerates below `root`, as paths in the repository.
 fn by_connector(folder: &Folder, root: &[u8]) -> BTreeSet<Bytes> {
     let config = json!({"hidden": true, "unsupported": "error"});
-    let scanned = Plugin::start(&folder.path(root), config).scan(None);
+    let scanned = connector(&folder.path(root), config).scan(None);
     let path = |item: &serde_json::Value| {
         let below = path_of(PREFIX, item["file_uri"].as_str().unwrap()).unwrap();
         match root {

@@ -4,9 +4,10 @@ use std::fs;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use dpe_connector_testing::{Plugin, Scanned, initialize};
 use serde_json::{Value, json};
 
-use crate::plugin::{Folder, Plugin, Scanned, initialize};
+use crate::plugin::{Folder, connector, connector_limited};
 
 /// A PNG of 3 by 2 pixels as far as its header goes, `length` bytes long.
 fn png(length: usize) -> Vec<u8> {
@@ -51,7 +52,7 @@ fn a_small_image_travels_in_its_item_and_a_large_one_behind_a_handle() {
     folder.write("large.png", &large);
     folder.write("huge.png", png((5 << 20) + 3));
     folder.write("a.svg", "<svg width='1' height='2'></svg>");
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let scanned = plugin.scan(None);
     let inline = |bytes: &[u8]| json!({"inline": STANDARD.encode(bytes)});
     assert_eq!(image(&scanned, "small.png")["blob"], inline(&small));
@@ -71,7 +72,7 @@ fn a_small_image_travels_in_its_item_and_a_large_one_behind_a_handle() {
 fn chunks_fit_a_message_however_much_is_asked_for() {
     let folder = Folder::new();
     folder.write("a.png", png(200_000));
-    let mut plugin = Plugin::start_limited(folder.root(), json!({}), 16 << 10);
+    let mut plugin = connector_limited(folder.root(), json!({}), 16 << 10);
     let scanned = plugin.scan(None);
     let handle = &image(&scanned, "a.png")["blob"]["handle"];
     let answer = read(&mut plugin, handle, 0, u64::from(u32::MAX));
@@ -84,7 +85,7 @@ fn chunks_fit_a_message_however_much_is_asked_for() {
 fn a_handle_ends_with_the_next_round() {
     let folder = Folder::new();
     folder.write("a.png", png(100_000));
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let scanned = plugin.scan(None);
     let handle = image(&scanned, "a.png")["blob"]["handle"].clone();
     for _ in 0..2 {
@@ -102,7 +103,7 @@ fn a_handle_ends_with_the_next_round() {
 fn an_image_that_changed_since_the_scan_is_worth_another_round() {
     let folder = Folder::new();
     folder.write("a.png", png(100_000));
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let scanned = plugin.scan(None);
     let handle = &image(&scanned, "a.png")["blob"]["handle"];
     assert!(read(&mut plugin, handle, 0, 5).get("result").is_some());
@@ -125,7 +126,7 @@ fn an_image_may_be_as_large_as_the_remote_takes() {
         "page_max_bytes": 1 << 20,
         "blob_max_bytes": 100_000,
     });
-    let mut plugin = Plugin::spawn();
+    let mut plugin = Plugin::spawn(dpe_connector_fs::main);
     plugin.call("initialize", params);
     let scanned = plugin.scan(None);
     assert_eq!(scanned.lines(), ["+fits.png", "!large.png content_invalid"]);
@@ -141,7 +142,7 @@ fn a_renamed_image_is_a_move_and_an_edited_one_is_not() {
     let folder = Folder::new();
     folder.write("a.png", png(3 << 20));
     folder.write("b.png", png((3 << 20) + 1));
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let cursor = plugin.scan(None).cursor.unwrap();
     folder.rename("a.png", "sub/c.png");
     let lines = plugin.scan(Some(&cursor)).lines();

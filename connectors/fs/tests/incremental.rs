@@ -2,18 +2,19 @@
 
 use std::fs;
 
+use dpe_connector_testing::{Remote, Scanned};
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
 
-use crate::plugin::{Folder, Plugin, Remote, Scanned, enumerated};
+use crate::plugin::{Folder, connector, connector_limited, enumerated};
 
 /// Runs a full round, changes the folder, runs an incremental one with a new process.
 fn changed(folder: &Folder, change: impl FnOnce(&Folder)) -> Scanned {
     let mut remote = Remote::new();
-    let first = Plugin::start(folder.root(), json!({})).scan(None);
+    let first = connector(folder.root(), json!({})).scan(None);
     first.land(&mut remote);
     change(folder);
-    let second = Plugin::start(folder.root(), json!({})).scan(first.cursor.as_deref());
+    let second = connector(folder.root(), json!({})).scan(first.cursor.as_deref());
     assert!(second.incremental);
     second.land(&mut remote);
     assert_eq!(remote, enumerated(folder.root(), json!({})));
@@ -172,7 +173,7 @@ fn files_an_ignore_rule_takes_away_are_deleted() {
 #[test]
 fn an_old_file_is_not_read_again() {
     let folder = Folder::with(&[("a.txt", "a")]);
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     // The ctime cannot be set, so the file has to grow old.
     std::thread::sleep(std::time::Duration::from_millis(2100));
     let cursor = plugin.scan(None).cursor.unwrap();
@@ -192,17 +193,17 @@ fn an_old_file_is_not_read_again() {
 #[test]
 fn cursors_that_cannot_be_used_lead_to_a_full_round() {
     let folder = Folder::with(&[("a.txt", "a")]);
-    let cursor = Plugin::start(folder.root(), json!({}))
+    let cursor = connector(folder.root(), json!({}))
         .scan(None)
         .cursor
         .unwrap();
     let other = Folder::with(&[("a.txt", "a")]);
-    let of_other = Plugin::start(other.root(), json!({}))
+    let of_other = connector(other.root(), json!({}))
         .scan(None)
         .cursor
         .unwrap();
     let cut = &cursor[..cursor.len() - 5];
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     for text in ["", "r-118", cut, &of_other] {
         let scanned = plugin.scan(Some(text));
         assert_eq!(
@@ -212,7 +213,7 @@ fn cursors_that_cannot_be_used_lead_to_a_full_round() {
     }
     let hidden = json!({"hidden": true});
     assert!(
-        !Plugin::start(folder.root(), hidden)
+        !connector(folder.root(), hidden)
             .scan(Some(&cursor))
             .incremental
     );
@@ -221,7 +222,7 @@ fn cursors_that_cannot_be_used_lead_to_a_full_round() {
 
 /// Runs a full round and one after a touch and a rename, with messages of at most so many bytes.
 fn touched_and_renamed(folder: &Folder, max_message_bytes: u64) -> (Scanned, String) {
-    let start = || Plugin::start_limited(folder.root(), json!({}), max_message_bytes);
+    let start = || connector_limited(folder.root(), json!({}), max_message_bytes);
     let mut remote = Remote::new();
     let mut plugin = start();
     let first = plugin.scan_by(None, 20);
@@ -243,7 +244,7 @@ fn a_cursor_that_does_not_fit_a_message_says_less_before_it_is_given_up() {
     for number in 0..300 {
         folder.write(format!("{number:03}.txt"), format!("text {number}"));
     }
-    let whole = Plugin::start(folder.root(), json!({})).scan(None).cursor;
+    let whole = connector(folder.root(), json!({})).scan(None).cursor;
     // Base64 of half a fingerprint for each file, and what is no cursor in a message.
     let (whole, half, rest) = (whole.unwrap().len() as u64, 300 * 8 * 4 / 3, 1024);
     let with = |bytes: u64| touched_and_renamed(&folder, bytes + rest);
@@ -306,7 +307,7 @@ proptest! {
     #[test]
     fn rounds_after_any_changes_converge(rounds in prop::collection::vec(changes(), 1..4)) {
         let folder = Folder::with(&[("keep.txt", "kept")]);
-        let mut plugin = Plugin::start(folder.root(), json!({}));
+        let mut plugin = connector(folder.root(), json!({}));
         let (mut remote, mut cursor) = (Remote::new(), None);
         for changes in &rounds {
             let scanned = plugin.scan(cursor.as_deref());

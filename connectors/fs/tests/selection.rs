@@ -6,10 +6,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::plugin::{Folder, Plugin};
+use crate::plugin::{Folder, connector};
 
 fn lines(folder: &Folder, config: Value) -> Vec<String> {
-    Plugin::start(folder.root(), config).scan(None).lines()
+    connector(folder.root(), config).scan(None).lines()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn ignore_files_above_the_root_count_only_inside_a_repository() {
         ("docs/b.txt", "b"),
     ]);
     let docs = outer.path("docs");
-    let scan = || Plugin::start(&docs, json!({})).scan(None).lines();
+    let scan = || connector(&docs, json!({})).scan(None).lines();
     assert_eq!(scan(), ["+a.txt", "+b.txt"]);
     outer.write(".git/HEAD", "ref: refs/heads/main\n");
     assert_eq!(scan(), ["+a.txt"]);
@@ -114,7 +114,7 @@ fn include_and_exclude_narrow_the_selection() {
 fn links_are_passed_over_by_default_and_said() {
     let folder = Folder::with(&[("a.txt", "a")]);
     symlink(folder.path("a.txt"), folder.path("link.txt")).unwrap();
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     assert_eq!(plugin.scan(None).lines(), ["+a.txt"]);
     assert_eq!(plugin.stderr(), "skipped 1 symbolic link: link.txt\n");
 }
@@ -129,7 +129,7 @@ fn followed_links_never_leave_the_root_nor_run_in_circles() {
     symlink(outside.root(), folder.path("out")).unwrap();
     symlink(outside.path("secret.txt"), folder.path("out.txt")).unwrap();
     symlink("nowhere", folder.path("dangling")).unwrap();
-    let mut plugin = Plugin::start(folder.root(), json!({"follow_links": true}));
+    let mut plugin = connector(folder.root(), json!({"follow_links": true}));
     let scanned = plugin.scan(None);
     assert_eq!(scanned.lines(), ["+d/a.txt", "+e/a.txt", "+f.txt"]);
     for name in ["out", "out.txt", "dangling", "d/loop"] {
@@ -162,7 +162,7 @@ fn special_files_are_passed_over_and_said() {
     let folder = Folder::with(&[("a.txt", "a")]);
     let status = Command::new("mkfifo").arg(folder.path("pipe.txt")).status();
     assert!(status.unwrap().success());
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     assert_eq!(plugin.scan(None).lines(), ["+a.txt"]);
     assert_eq!(plugin.stderr(), "skipped 1 special file: pipe.txt\n");
 }
@@ -171,7 +171,7 @@ fn special_files_are_passed_over_and_said() {
 fn unsupported_files_are_summed_up_each_round_or_reported() {
     let folder = Folder::with(&[("a.txt", "a"), ("b.pdf", "%PDF-1.4"), ("c.pdf", "%PDF-1.5")]);
     folder.write("d.bin", b"\0\x01\x02");
-    let mut plugin = Plugin::start(folder.root(), json!({}));
+    let mut plugin = connector(folder.root(), json!({}));
     let first = plugin.scan(None);
     assert_eq!(first.lines(), ["+a.txt"]);
     let line = "skipped 3 files of unsupported formats: 2 .pdf, 1 .bin\n";
