@@ -5,6 +5,7 @@
 //! knows neither a file system nor a repository.
 
 mod content;
+mod globs;
 pub mod moves;
 mod names;
 mod owner;
@@ -13,6 +14,7 @@ mod pipeline;
 mod report;
 
 pub use content::{HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted};
+pub use globs::Globs;
 pub use names::{extension, file_name};
 pub use owner::Owner;
 pub use patterns::{Case, Patterns};

@@ -1,8 +1,8 @@
-//! The configuration of the connector, closed, and the globs in it.
+//! The configuration of the connector, closed.
 
 use std::path::{Component, Path, PathBuf};
 
-use dpe_connector_files::{Case, Patterns};
+use dpe_connector_files::Globs;
 use serde::{Deserialize, Serialize};
 
 /// What the manifest's `config_schema` describes.
@@ -71,12 +71,7 @@ impl Config {
                 path.display()
             ));
         }
-        Ok(Globs {
-            include: (!self.include.is_empty())
-                .then(|| compiled("include", &self.include))
-                .transpose()?,
-            exclude: compiled("exclude", &self.exclude)?,
-        })
+        Globs::new(&self.include, &self.exclude)
     }
 }
 
@@ -85,45 +80,6 @@ fn stays_below(path: &Path) -> bool {
         && path
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-}
-
-fn compiled(member: &str, globs: &[String]) -> Result<Patterns, String> {
-    Patterns::of_globs(globs).map_err(|why| format!("{member}: {why}"))
-}
-
-/// The compiled `include` and `exclude`.
-#[derive(Clone, Debug)]
-pub(crate) struct Globs {
-    include: Option<Patterns>,
-    exclude: Patterns,
-}
-
-impl Globs {
-    /// Returns whether a walk goes on at `path`, relative to the root. The folders above it have
-    /// been admitted already.
-    pub(crate) fn admit(&self, path: &[u8], is_folder: bool) -> bool {
-        let said =
-            |globs: &Patterns, path, is_folder| globs.verdict(path, is_folder, Case::Sensitive);
-        if said(&self.exclude, path, is_folder) == Some(true) {
-            return false;
-        }
-        // A folder has to be entered to find out what in it is included.
-        let Some(include) = self.include.as_ref().filter(|_| !is_folder) else {
-            return true;
-        };
-        let folders = path
-            .iter()
-            .enumerate()
-            .rev()
-            .filter(|(_, byte)| **byte == b'/');
-        said(include, path, false)
-            .or_else(|| {
-                folders
-                    .map(|(end, _)| &path[..end])
-                    .find_map(|folder| said(include, folder, true))
-            })
-            .unwrap_or(false)
-    }
 }
 
 #[cfg(test)]
@@ -174,21 +130,5 @@ mod tests {
         ] {
             assert!(config(text).unwrap().globs().is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn include_names_files_or_the_folders_above_them() {
-        let globs = config(r#"{"root":"/x","include":["*.md","/api/"],"exclude":["drafts/**"]}"#)
-            .unwrap()
-            .globs()
-            .unwrap();
-        let admitted = |path: &str| globs.admit(path.as_bytes(), false);
-        assert!(admitted("a.md"));
-        assert!(admitted("deep/down/a.md"));
-        assert!(admitted("api/v1/spec.yaml"));
-        assert!(!admitted("other/api/spec.yaml"));
-        assert!(!admitted("a.txt"));
-        assert!(!admitted("drafts/a.md"));
-        assert!(globs.admit(b"deep", true));
     }
 }

@@ -8,9 +8,9 @@ use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
 };
-use dpe_connector_files::Owner;
+use dpe_connector_files::{Globs, Owner};
 
-use crate::config::{Config, Globs};
+use crate::config::Config;
 use crate::handles::Handles;
 use crate::round::Round;
 use crate::{NAME, VERSION};

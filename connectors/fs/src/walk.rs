@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::thread;
 
 use dpe_connector::{CancelFlag, RpcError};
-use dpe_connector_files::threads;
+use dpe_connector_files::{Globs, threads};
 
-use crate::config::{Config, Globs};
+use crate::config::Config;
 use crate::folders::{Folder, Lineage, Queue};
 use crate::git;
 use crate::read::is_gone;

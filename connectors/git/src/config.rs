@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use dpe_connector_files::Globs;
 use serde::{Deserialize, Serialize};
 
 use crate::place::Place;
@@ -107,11 +108,10 @@ impl Config {
         Ok(Checked {
             place: Place::parse(&self.repo).map_err(|why| format!("repo: {why}"))?,
             selection: Selection::new(
-                &self.include,
-                &self.exclude,
+                Globs::new(&self.include, &self.exclude)?,
                 self.hidden,
                 self.subdir.as_deref().map_or(Ok(Vec::new()), folder)?,
-            )?,
+            ),
         })
     }
 }

@@ -272,8 +272,8 @@ impl Comparison<'_> {
             return Seen::Nothing;
         };
         let is_folder = entry.kind == EntryKind::Tree;
-        let ruled = rules.verdict(&self.path, is_folder);
-        if !self.selection.admits(self.relative(), is_folder, ruled) {
+        let is_ruled_out = rules.verdict(&self.path, is_folder) == Some(true);
+        if is_ruled_out || !self.selection.admits(self.relative(), is_folder) {
             return Seen::Nothing;
         }
         if !is_valid(&entry.name) {

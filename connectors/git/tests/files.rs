@@ -199,7 +199,8 @@ fn configuration_selects_paths() {
         ("docs/deep/c.md", "c"),
         ("docs/.dpeignore", "b.txt\n"),
         (".gitignore", "README.md\n"),
-        (".dpeignore", "/docs/deep/\n"),
+        // What a rule takes back stays hidden, as in a folder.
+        (".dpeignore", "/docs/deep/\n!.hidden.md\n"),
     ];
     let repository = Repository::new();
     for (path, text) in files {

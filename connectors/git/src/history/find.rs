@@ -188,7 +188,7 @@ impl Search<'_> {
         let selection = &self.setup.selection;
         let root = self.root;
         self.found
-            .retain(|path| selection.includes(below(root, path), true));
+            .retain(|path| selection.includes(below(root, path)));
         self.found.sort_unstable();
         Ok(())
     }
@@ -200,12 +200,7 @@ impl Search<'_> {
             let entry = entry?;
             let path = entry.path();
             let is_folder = entry.file_type()?.is_dir();
-            if is_folder
-                && self
-                    .setup
-                    .selection
-                    .admits(self.relative(&path), true, None)
-            {
+            if is_folder && self.setup.selection.admits(self.relative(&path), true) {
                 folders.push(path);
             }
         }
