@@ -11,6 +11,7 @@
 mod folder;
 mod place;
 mod random;
+mod repository;
 
 use std::ops::Range;
 use std::path::Path;
@@ -88,5 +89,19 @@ fn a_folder_converges_as_people_push_it() {
 fn a_folder_converges_as_programs_run_it() {
     for seed in seeds(11..14) {
         converge::<folder::Folder>(Way::Run, seed, 7);
+    }
+}
+
+#[test]
+fn a_repository_converges_as_people_push_it() {
+    for seed in seeds(21..24) {
+        converge::<repository::Repository>(Way::Push, seed, 6);
+    }
+}
+
+#[test]
+fn a_repository_converges_as_programs_run_it() {
+    for seed in seeds(31..33) {
+        converge::<repository::Repository>(Way::Run, seed, 6);
     }
 }

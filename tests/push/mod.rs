@@ -9,5 +9,5 @@ mod killed;
 mod others;
 mod over_http;
 mod place;
-mod repositories;
+pub(crate) mod repositories;
 mod traceless;

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use super::place::{Place, Report};
 
-fn git(folder: &Path, arguments: &[&str]) {
+/// Runs git, deaf to what the user has set; it has to succeed.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     command
         .current_dir(folder)
