@@ -1,17 +1,17 @@
 //! The command `dpe serve`.
 
-use std::future::Future;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use futures_util::FutureExt;
 
 use crate::error::Error;
 use crate::ops::serve::{self, Access, Limits, OnIncident, Serve, ServeError};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::signal;
 use super::switch::switch;
 
 /// Serve the embedded remote over HTTP
@@ -188,14 +188,14 @@ impl ServeArgs {
             Some(store) => store.clone(),
             None => common.location()?.into_store()?,
         };
-        let shutdown = signalled().map_err(ServeError::Signals)?;
+        let signal = signal::caught().map_err(ServeError::Signals)?;
         let ready = |line: &str| {
             voice.say(&format!("serving {}", store.display()));
             voice.result(line).map(drop)
         };
         let log: OnIncident = Arc::new(move |line| voice.warn(line));
         let plan = self.plan(store.clone())?;
-        serve::serve(plan, shutdown, ready, log).await?;
+        serve::serve(plan, signal.map(drop), ready, log).await?;
         voice.say("ended as asked");
         Ok(Exit::Success)
     }
@@ -251,32 +251,6 @@ impl From<LimitArgs> for Limits {
             list_page_max: args.list_page_max,
         }
     }
-}
-
-/// Returns what is ready once the process is asked to end. Signals are caught from now on.
-#[cfg(unix)]
-fn signalled() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
-}
-
-/// Returns what is ready once the process is asked to end.
-#[cfg(not(unix))]
-fn signalled() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
-        // Without a way to be asked, the process ends by other means.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
 }
 
 #[cfg(test)]

@@ -28,20 +28,33 @@ impl Signal {
 /// ones do nothing.
 pub(super) fn first(cancel: Cancel) -> Arc<OnceLock<Signal>> {
     let first = Arc::new(OnceLock::new());
-    // Where they cannot be caught, they end the process as they always do.
-    if let Ok(next) = next() {
-        let first = Arc::clone(&first);
-        tokio::spawn(async move {
-            let _ = first.set(next.await);
-            cancel.cancel();
-        });
-    }
+    let (next, known) = (next(), Arc::clone(&first));
+    tokio::spawn(async move {
+        let _ = known.set(next.await);
+        cancel.cancel();
+    });
     first
 }
 
+/// Returns what is ready with the first signal. Signals are caught from now on; where they cannot
+/// be, they end the process as they always do.
+pub(super) fn next() -> impl Future<Output = Signal> {
+    let caught = caught();
+    async {
+        match caught {
+            Ok(signal) => signal.await,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
 /// Returns what is ready with the first signal. Signals are caught from now on.
+///
+/// # Errors
+///
+/// When they cannot be caught.
 #[cfg(unix)]
-fn next() -> io::Result<impl Future<Output = Signal>> {
+pub(super) fn caught() -> io::Result<impl Future<Output = Signal>> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut terminate = signal(SignalKind::terminate())?;
@@ -58,7 +71,7 @@ fn next() -> io::Result<impl Future<Output = Signal>> {
 
 /// Returns what is ready with the first signal.
 #[cfg(not(unix))]
-fn next() -> io::Result<impl Future<Output = Signal>> {
+pub(super) fn caught() -> io::Result<impl Future<Output = Signal>> {
     Ok(async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

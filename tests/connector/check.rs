@@ -3,15 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Output;
+use std::process::{Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{connector, objects};
-use crate::host::plugin::python;
+use crate::host::plugin::{is_gone, python};
 
 const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/connector/plugin.py");
 
@@ -201,6 +202,26 @@ fn a_program_that_is_no_connector_is_told_within_the_time_it_is_given() {
             scope.spawn(move || assert_no_connector(script, rule, detail));
         }
     });
+}
+
+#[tokio::test]
+async fn a_signal_ends_a_check_and_the_connector_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let script = format!(
+        "echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600",
+        started.display()
+    );
+    let mut command = connector(&["check", "--", "sh", "-c", &script]);
+    let mut check = command.stdout(Stdio::null()).spawn().unwrap();
+    while !started.exists() {
+        assert_eq!(check.try_wait().unwrap(), None, "it ended by itself");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let pid = rustix::process::Pid::from_child(&check);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(check.wait().unwrap().code(), Some(143));
+    assert!(is_gone(&started).await);
 }
 
 #[test]

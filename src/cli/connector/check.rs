@@ -14,6 +14,7 @@ use crate::ui::printable;
 
 use crate::cli::context::CommonArgs;
 use crate::cli::exit::Exit;
+use crate::cli::signal;
 
 /// Check whether a connector keeps the connector contract
 ///
@@ -92,8 +93,9 @@ impl CheckArgs {
             }
         };
         let subject = Subject::gather(self.asked(), on_line)?;
+        let signal = signal::next();
         let mut written = Ok(true);
-        let is_kept = check(&subject, &mut |checked| {
+        let mut tell = |checked| {
             if matches!(written, Ok(true)) {
                 written = voice.result(&if voice.json {
                     checked_to_json(&checked)
@@ -101,8 +103,12 @@ impl CheckArgs {
                     checked_to_text(&checked)
                 });
             }
-        })
-        .await?;
+        };
+        let is_kept = tokio::select! {
+            is_kept = check(&subject, &mut tell) => is_kept?,
+            // The connector is in a group of its own: nobody else ends it.
+            signal = signal => return Ok(Exit::of_signal(signal)),
+        };
         written.map_err(Error::Output)?;
         Ok(if is_kept {
             Exit::Success
