@@ -1,13 +1,13 @@
 //! Tells a person what happens to documents while it happens.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::sync::event::{Event, Landed, Observer};
 use crate::sync::failure::{Failure, Level, Subject};
+use crate::sync::printable::printable;
 
 use super::Voice;
-use crate::sync::printable::printable;
 
 /// So many lines of a connector are kept to tell repetitions.
 const REMEMBERED: usize = 1000;
@@ -31,6 +31,10 @@ impl Listing {
             changes: voice.verbose > 0 || (dry_run && !voice.quiet),
         }
     }
+
+    fn said(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Observer for Listing {
@@ -42,10 +46,7 @@ impl Observer for Listing {
                 remote,
                 dry_run,
             } => {
-                self.said
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clear();
+                self.said().clear();
                 self.voice.say(&format!(
                     "{} {} as {uri_prefix} to {}",
                     if dry_run { "comparing" } else { "pushing" },
@@ -75,7 +76,7 @@ impl Observer for Listing {
                 printable(code)
             )),
             Event::PluginStderr { line, .. } => {
-                let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut said = self.said();
                 if said.len() >= REMEMBERED || said.insert(line.to_owned()) {
                     self.voice.say(&printable(line));
                 }
