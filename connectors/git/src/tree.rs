@@ -21,6 +21,9 @@ use crate::selection::Selection;
 /// Git's own limit (`core.maxTreeDepth`) is the same.
 const DEEPEST: usize = 2048;
 
+/// Trees that were read last are kept, in bytes: folders that are alike are one tree.
+const KEPT_TREES: usize = 4 << 20;
+
 /// More changes than this are not there, but a few trees that name each other again and again.
 const MOST_CHANGES: usize = 10_000_000;
 
@@ -72,8 +75,10 @@ pub(crate) fn compare(
     now: ObjectId,
     cancel: &CancelFlag,
 ) -> Result<Difference, NoDifference> {
+    let mut repository = repository.clone();
+    repository.object_cache_size(KEPT_TREES);
     let mut comparison = Comparison {
-        repository,
+        repository: &repository,
         selection,
         cancel,
         path: Vec::new(),
