@@ -96,27 +96,9 @@ impl Git {
         cursor: Option<&str>,
         cancel: &CancelFlag,
     ) -> Result<Round, NotBegun> {
-        let handles = Arc::clone(&self.handles);
-        let failed = |why: String| NotBegun::Damaged(source_failed(&setup.place, &why));
         let work = match setup.config.mode {
             Mode::Files => {
-                let path = match (&fetched, &setup.place) {
-                    (Some(fetched), _) => &fetched.folder,
-                    (None, Place::Folder(path)) => path,
-                    (None, Place::Url(_)) => return Err(failed("not fetched".to_owned())),
-                };
-                let repository = Arc::new(Repository::open(path).map_err(failed)?);
-                let reference = fetched
-                    .as_ref()
-                    .map_or(Some(&*setup.config.reference), |fetched| {
-                        fetched.reference.as_deref()
-                    });
-                let commit = match reference {
-                    Some(reference) => head::commit(&repository, reference).map_err(failed)?,
-                    None => None,
-                };
-                let round =
-                    files::Round::begin(setup, &repository, handles, commit, cursor, cancel)?;
+                let round = self.files(setup, fetched.as_ref(), cursor, cancel)?;
                 Work::Files(Box::new(round))
             }
             Mode::History => {
@@ -132,6 +114,28 @@ impl Git {
             fetched,
             batches: 0,
         })
+    }
+
+    fn files(
+        &self,
+        setup: &Arc<Setup>,
+        fetched: Option<&Fetched>,
+        cursor: Option<&str>,
+        cancel: &CancelFlag,
+    ) -> Result<files::Round, NotBegun> {
+        let failed = |why: String| NotBegun::Damaged(source_failed(&setup.place, &why));
+        let (path, reference) = match (fetched, &setup.place) {
+            (Some(fetched), _) => (&fetched.folder, fetched.reference.as_deref()),
+            (None, Place::Folder(path)) => (path, Some(&*setup.config.reference)),
+            (None, Place::Url(_)) => return Err(failed("not fetched".to_owned())),
+        };
+        let repository = Arc::new(Repository::open(path).map_err(failed)?);
+        let commit = match reference {
+            Some(reference) => head::commit(&repository, reference).map_err(failed)?,
+            None => None,
+        };
+        let handles = Arc::clone(&self.handles);
+        files::Round::begin(setup, &repository, handles, commit, cursor, cancel)
     }
 }
 

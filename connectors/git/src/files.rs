@@ -71,23 +71,12 @@ impl Round {
         let moves = moves(&difference.changes, &examiner, cancel)?;
         let gone = gone(&difference.changes, &moves, &examiner, cancel)?;
         let tasks = tasks(&difference.changes, &moves, &examiner, cancel)?;
-        let limit = setup.config.max_file_bytes.max(setup.blob_max_bytes);
-        let worker = Arc::clone(&examiner);
         let mut round = Self {
             setup: Arc::clone(setup),
             incremental,
             commit,
             assembler: BatchAssembler::new(setup.max_message_bytes),
-            pipeline: Pipeline::start(
-                tasks,
-                threads(),
-                BUDGET,
-                move |task: &Task| task.size.min(limit),
-                move |task| {
-                    let outcome = worker.examine(&task);
-                    (task, outcome)
-                },
-            ),
+            pipeline: reading(tasks, Arc::clone(&examiner)),
             examiner,
             report: Report::default(),
         };
@@ -189,6 +178,16 @@ impl Round {
             self.say_deletion(&task.path);
         }
     }
+}
+
+/// Starts the workers on the blobs that have to be read.
+fn reading(tasks: Vec<Task>, examiner: Arc<Examiner>) -> Pipeline<Task, (Task, Outcome)> {
+    let limit = examiner.limits.file.max(examiner.limits.blob);
+    let size = move |task: &Task| task.size.min(limit);
+    Pipeline::start(tasks, threads(), BUDGET, size, move |task| {
+        let outcome = examiner.examine(&task);
+        (task, outcome)
+    })
 }
 
 /// Returns what differs, and whether it is told from the commit of the cursor. `known` is that
