@@ -276,6 +276,8 @@ impl Fetch<'_> {
             "--no-tags",
             "--no-recurse-submodules",
             "--no-write-fetch-head",
+            // Of a repository that is shallow itself there is no more than it has.
+            "--update-shallow",
             "--",
         ];
         args.extend(options.map(OsString::from));
