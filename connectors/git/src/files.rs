@@ -34,7 +34,8 @@ const POINTER: Kind = Kind("git-lfs pointer", "git-lfs pointers");
 pub(crate) struct Round {
     setup: Arc<Setup>,
     incremental: bool,
-    commit: Option<ObjectId>,
+    /// Nothing keeps the cursor that was given.
+    cursor: Option<String>,
     assembler: BatchAssembler,
     pipeline: Pipeline<Task, (Task, Outcome)>,
     examiner: Arc<Examiner>,
@@ -57,6 +58,11 @@ impl Round {
     ) -> Result<Self, NotBegun> {
         let known = cursor.and_then(|text| cursor::files(text, setup.owner));
         let (difference, incremental) = differing(setup, repository, known, commit, cancel)?;
+        // Without a commit nothing is enumerated: what was before has to be compared with what comes.
+        let cursor = match (known, commit) {
+            (Some(Some(_)), None) => None,
+            _ => Some(cursor::of_files(setup.owner, commit)),
+        };
         let examiner = Arc::new(Examiner {
             repository: Arc::clone(repository),
             prefix: setup.prefix.clone(),
@@ -74,7 +80,7 @@ impl Round {
         let mut round = Self {
             setup: Arc::clone(setup),
             incremental,
-            commit,
+            cursor,
             assembler: BatchAssembler::new(setup.max_message_bytes),
             pipeline: reading(tasks, Arc::clone(&examiner)),
             examiner,
@@ -99,10 +105,10 @@ impl Round {
             match self.pipeline.next(cancel)? {
                 Some((task, outcome)) => self.say(task, outcome),
                 None => {
-                    let cursor = cursor::of_files(self.setup.owner, self.commit);
-                    if let Some(items) = self.assembler.take_rest(max_items, cursor.len()) {
+                    let length = self.cursor.as_ref().map_or(0, String::len);
+                    if let Some(items) = self.assembler.take_rest(max_items, length) {
                         let end = ScanEnd::Final {
-                            cursor: Some(cursor),
+                            cursor: self.cursor.take(),
                             incremental: self.incremental,
                         };
                         return Ok((ScanResult { items, end }, true));
@@ -277,7 +283,9 @@ fn gone<'c>(
     Ok(gone)
 }
 
-/// Returns the blobs that have to be read. What moved as it was need not be.
+/// Returns the blobs that have to be read. What moved is among them: a round whose cursor was not
+/// kept may have moved it already, to a place where it is no more, and then the document takes the
+/// place of the move (connector contract §21.3).
 fn tasks(
     changes: &[Change],
     moves: &[Move],
@@ -291,8 +299,7 @@ fn tasks(
         let arrived = moved.get(&*change.path);
         let Some(id) = change.now else { continue };
         let before = match arrived {
-            Some(Move { edited: None, .. }) => continue,
-            Some(Move { from, edited, .. }) => edited.map(|id| (from.clone(), id)),
+            Some(Move { from, edited, .. }) => Some((from.clone(), edited.unwrap_or(id))),
             None => change.before.map(|id| (change.path.clone(), id)),
         };
         tasks.push(Task {

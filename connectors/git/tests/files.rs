@@ -47,7 +47,7 @@ fn added_edited_and_deleted_files_are_exactly_that() {
 }
 
 #[test]
-fn a_rename_is_one_move_and_a_rename_with_edits_a_move_and_a_document() {
+fn a_rename_is_a_move_and_its_document_whether_edited_or_not() {
     let long = "one\ntwo\nthree\nfour\n";
     let repository = Repository::with(&[("a.txt", "a"), ("b.txt", long), ("e.txt", "")]);
     let scanned = repository.changed(|repository| {
@@ -57,19 +57,33 @@ fn a_rename_is_one_move_and_a_rename_with_edits_a_move_and_a_document() {
         repository.rename("e.txt", "empty.txt");
         repository.commit();
     });
-    let expected = ["a.txt>d/e/f.txt", "e.txt>empty.txt", "b.txt>b.md", "+b.md"];
+    let expected = [
+        "a.txt>d/e/f.txt",
+        "e.txt>empty.txt",
+        "b.txt>b.md",
+        "+b.md",
+        "+d/e/f.txt",
+        "+empty.txt",
+    ];
     assert_eq!(scanned.lines(), expected);
 }
 
 #[test]
-fn a_renamed_folder_is_one_move_for_each_file() {
+fn a_renamed_folder_is_a_move_and_a_document_for_each_file() {
     let repository =
         Repository::with(&[("d/a.txt", "same"), ("d/b.txt", "same"), ("d/c.txt", "c")]);
     let scanned = repository.changed(|repository| {
         repository.rename("d", "e");
         repository.commit();
     });
-    let expected = ["d/a.txt>e/a.txt", "d/b.txt>e/b.txt", "d/c.txt>e/c.txt"];
+    let expected = [
+        "d/a.txt>e/a.txt",
+        "d/b.txt>e/b.txt",
+        "d/c.txt>e/c.txt",
+        "+e/a.txt",
+        "+e/b.txt",
+        "+e/c.txt",
+    ];
     assert_eq!(scanned.lines(), expected);
 }
 
@@ -91,7 +105,14 @@ fn a_chain_of_renames_is_said_from_its_end_and_a_swap_is_two_documents() {
     });
     assert_eq!(
         scanned.lines(),
-        ["b.txt>x.txt", "a.txt>b.txt", "+c.txt", "+d.txt"]
+        [
+            "b.txt>x.txt",
+            "a.txt>b.txt",
+            "+b.txt",
+            "+c.txt",
+            "+d.txt",
+            "+x.txt"
+        ]
     );
 }
 
@@ -361,6 +382,21 @@ fn a_repository_without_commits_is_empty_and_no_error() {
 }
 
 #[test]
+fn what_went_while_there_was_no_commit_is_deleted_afterwards() {
+    let repository = Repository::with(&[("a.txt", "a"), ("b.txt", "b")]);
+    let first = repository.plugin().scan(None);
+    repository.git(&["checkout", "-q", "--orphan", "new"]);
+    let unborn = repository.plugin().scan(first.cursor.as_deref());
+    // The runner keeps the cursor it has (connector contract §16).
+    assert_eq!(unborn.cursor, None);
+    repository.git(&["checkout", "-q", "-f", "main"]);
+    repository.remove("a.txt");
+    repository.commit();
+    let third = repository.plugin().scan(first.cursor.as_deref());
+    assert_eq!(third.lines(), ["-a.txt"]);
+}
+
+#[test]
 fn what_is_no_repository_is_a_failure_that_does_not_pass_by_itself() {
     let folder = tempfile::tempdir().unwrap();
     for path in [folder.path().to_owned(), folder.path().join("missing")] {
@@ -415,7 +451,7 @@ fn a_repository_with_sha256_is_read() {
         repository.rename("a.txt", "b.txt");
         repository.commit();
     });
-    assert_eq!(scanned.lines(), ["a.txt>b.txt"]);
+    assert_eq!(scanned.lines(), ["a.txt>b.txt", "+b.txt"]);
 }
 
 #[test]

@@ -223,6 +223,29 @@ fn a_repository_without_commits_gives_no_document() {
     );
 }
 
+#[test]
+fn a_repository_whose_head_has_no_commit_for_a_while_keeps_its_document() {
+    let place = many();
+    let one = place.path().join("one");
+    let first = scanned(place.path());
+    run(&mut git(&one, &["checkout", "-q", "--orphan", "new"]));
+    let second = plugin(place.path(), history()).scan(first.cursor.as_deref());
+    assert_eq!(second.lines(), Vec::<String>::new());
+    run(&mut git(&one, &["checkout", "-q", "-f", "main"]));
+    commit(&one, "more");
+    let third = plugin(place.path(), history()).scan(second.cursor.as_deref());
+    assert_eq!(third.lines(), ["+one"]);
+}
+
+#[test]
+fn a_new_repository_around_all_others_deletes_none_of_them() {
+    let place = many();
+    let first = scanned(place.path());
+    run(&mut git(place.path(), &["init", "-q", "-b", "main"]));
+    let error = plugin(place.path(), history()).failing_scan(first.cursor.as_deref());
+    assert_eq!(error["code"], -32003, "{error}");
+}
+
 /// Repositories of several kinds below one folder.
 fn many() -> tempfile::TempDir {
     let place = tempfile::tempdir().unwrap();
@@ -296,7 +319,13 @@ fn repositories_come_go_and_change_their_names() {
     let second = plugin(place.path(), history()).scan(first.cursor.as_deref());
     assert_eq!(
         second.lines(),
-        ["group/deep/three>three", "-bare", "+group/two", "+new"]
+        [
+            "group/deep/three>three",
+            "-bare",
+            "+group/two",
+            "+new",
+            "+three"
+        ]
     );
     second.land(&mut remote);
     assert_eq!(remote, enumerated(place.path(), history()));

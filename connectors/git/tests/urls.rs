@@ -10,7 +10,7 @@ use std::time::Duration;
 use dpe_connector_testing::{Plugin, Remote};
 use serde_json::{Value, json};
 
-use crate::repository::{Repository, enumerated};
+use crate::repository::{Repository, enumerated, git, run};
 
 /// A cache of its own for every test.
 struct Cached {
@@ -59,9 +59,27 @@ fn a_url_gives_what_the_repository_gives() {
     cached.repository.remove("b.txt");
     cached.repository.commit();
     let third = cached.plugin(json!({})).scan(first.cursor.as_deref());
-    assert_eq!(third.lines(), ["a.txt>c.txt", "-b.txt"]);
+    assert_eq!(third.lines(), ["a.txt>c.txt", "-b.txt", "+c.txt"]);
     third.land(&mut remote);
     assert_eq!(remote, enumerated(cached.repository.root(), json!({})));
+}
+
+#[test]
+fn a_url_of_a_shallow_repository_gives_what_that_has() {
+    let cached = Cached::with(&[("a.txt", "1")]);
+    cached.repository.write("a.txt", "2");
+    cached.repository.commit();
+    let from = format!("file://{}", cached.repository.root().display());
+    let shallow = cached.repository.beside("shallow");
+    let to = shallow.to_str().unwrap();
+    let clone = ["clone", "-q", "--depth=1", &from, to];
+    run(&mut git(cached.repository.root(), &clone));
+    let config = json!({
+        "repo": format!("file://{}", shallow.display()),
+        "cache": cached.cache.path(),
+    });
+    let scanned = Plugin::start(dpe_connector_git::main, &config).scan(None);
+    assert_eq!(scanned.lines(), ["+a.txt"]);
 }
 
 #[test]

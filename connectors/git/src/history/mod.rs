@@ -86,7 +86,9 @@ impl Round {
             is_damaged: false,
             setup: Arc::clone(setup),
         };
-        round.plan(&known.unwrap_or_default(), found);
+        let known = known.unwrap_or_default();
+        refuse_sudden_emptiness(setup, &known, &found)?;
+        round.plan(&known, found);
         Ok(round)
     }
 
@@ -139,7 +141,10 @@ impl Round {
                 Some(state) => {
                     came.insert(subject.key.clone(), state.clone());
                 }
-                None => self.report.skipped(UNBORN, subject.key.as_bytes()),
+                None => {
+                    self.report.skipped(UNBORN, subject.key.as_bytes());
+                    self.keep(known, &subject.key);
+                }
             }
         }
         let lost = |key: &str| !came.contains_key(key) && !self.heads.contains_key(key);
@@ -157,9 +162,10 @@ impl Round {
             self.push(&Item::Delete { file_uri });
         }
         for subject in found.subjects {
-            let is_moved = moves.iter().any(|(_, to)| *to == subject.key);
             let is_known = known.get(&subject.key) == subject.state.as_ref();
-            if subject.state.is_some() && !is_moved && !is_known {
+            // What moved as well: a round whose cursor was not kept may have moved it already, to
+            // a place where it is no more (connector contract §21.3).
+            if subject.state.is_some() && !is_known {
                 self.waiting.push_back(subject);
             }
         }
@@ -168,12 +174,19 @@ impl Round {
 
     /// What cannot be looked at has not gone.
     fn keep_unknown(&mut self, known: &Heads, troubles: &[Trouble]) {
-        for (key, state) in known {
-            if troubles.iter().any(|trouble| trouble.concerns(key))
-                && let Entry::Vacant(vacant) = self.heads.entry(key.clone())
-            {
-                vacant.insert(state.clone());
+        for key in known.keys() {
+            if troubles.iter().any(|trouble| trouble.concerns(key)) {
+                self.keep(known, key);
             }
+        }
+    }
+
+    /// Leaves a document as it was in the round of the cursor, if it was there.
+    fn keep(&mut self, known: &Heads, key: &str) {
+        if let Some(state) = known.get(key)
+            && let Entry::Vacant(vacant) = self.heads.entry(key.to_owned())
+        {
+            vacant.insert(state.clone());
         }
     }
 
@@ -259,6 +272,21 @@ impl Round {
         let limit = item_limit(self.setup.max_message_bytes);
         self.assembler.push(encode_segments(item, limit));
     }
+}
+
+/// Refuses a folder in which there were histories and are none any more: most likely something
+/// else stands in their place.
+fn refuse_sudden_emptiness(
+    setup: &Setup,
+    known: &Heads,
+    found: &Repositories,
+) -> Result<(), RpcError> {
+    let is_there = |subject: &Subject| subject.state.is_some() || known.contains_key(&subject.key);
+    if known.is_empty() || !found.troubles.is_empty() || found.subjects.iter().any(is_there) {
+        return Ok(());
+    }
+    let why = "no repository here has a commit, and there were some before";
+    Err(source_failed(&setup.place, why))
 }
 
 /// Returns which repositories were renamed: one is gone and another one stands at the same commit.
