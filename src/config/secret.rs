@@ -267,8 +267,8 @@ fn lines(secret: &str) -> Vec<&str> {
     lines
 }
 
-/// Returns a text raw, in JSON strings, percent-encoded, hexadecimal, and in base64 wherever in a
-/// longer text it may begin.
+/// Returns a text raw, in JSON strings and pointers, with control characters made visible,
+/// percent-encoded, hexadecimal, and in base64 wherever in a longer text it may begin.
 fn spellings(text: &str) -> Vec<String> {
     const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'-')
@@ -278,7 +278,11 @@ fn spellings(text: &str) -> Vec<String> {
     let percent = utf8_percent_encode(text, RESERVED).to_string();
     let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     let quoted = text.replace('\\', r"\\").replace('"', "\\\"");
+    let escaped = text.escape_debug().to_string();
     let mut encoded = vec![
+        pointer_token(text),
+        pointer_token(&escaped),
+        escaped,
         quoted.replace('/', r"\/"),
         quoted,
         lowercase_triplets(&percent),
@@ -294,6 +298,11 @@ fn spellings(text: &str) -> Vec<String> {
     encoded.retain(|spelling| spelling.len() >= SHORT_BYTES);
     encoded.push(text.to_owned());
     encoded
+}
+
+/// Returns a text as a token of a JSON pointer (RFC 6901).
+fn pointer_token(text: &str) -> String {
+    text.replace('~', "~0").replace('/', "~1")
 }
 
 fn lowercase_triplets(percent: &str) -> String {
@@ -354,6 +363,21 @@ mod tests {
             assert_eq!(mask.hide(&text), "before [REDACTED] after", "{spelled}");
         }
         assert_eq!(mask.hide("nothing to hide"), "nothing to hide");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_in_the_place_of_a_failure_and_with_its_controls_made_visible() {
+        let mask = Mask::of_instance([Secret::new("S3cr3t~Value/+=\tend".to_owned())], None);
+        for spelled in [
+            r"/metadata/S3cr3t~0Value~1+=\tend",
+            "/metadata/S3cr3t~0Value~1+=\tend",
+            r"`S3cr3t~Value/+=\tend`",
+        ] {
+            let hidden = mask.hide(spelled);
+            assert!(hidden.contains("[REDACTED]"), "{spelled}: {hidden}");
+            assert!(!hidden.contains("S3cr3t"), "{spelled}: {hidden}");
+            assert!(!hidden.contains("end"), "{spelled}: {hidden}");
+        }
     }
 
     #[test]
