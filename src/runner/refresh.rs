@@ -170,8 +170,10 @@ impl Pass<'_> {
             .filter_map(|step| self.keep(step))
             .collect();
         if last {
+            let mut seen = HashSet::new();
             let unsettled = self.moved_onto.drain(..);
-            let unsettled = unsettled.filter(|to| self.unproduced.contains(to));
+            let unsettled =
+                unsettled.filter(|to| self.unproduced.contains(to) && seen.insert(to.clone()));
             kept.extend(unsettled.map(|to| Step::Failed(moved_while_refreshing(&to))));
         }
         kept

@@ -2,7 +2,7 @@
 //! contract §22.
 
 use super::fixture::{
-    Place, Scripted, document, error, failures, last, more, source_failed, summary,
+    Place, Scripted, document, error, failures, last, more, rename, source_failed, summary,
 };
 
 #[tokio::test]
@@ -57,6 +57,18 @@ async fn what_the_source_still_has_is_not_deleted() {
     let report = place.round(&mut source).await;
     assert_eq!(summary(&report), "succeeded 0 1 0 0 0 0");
     place.holds(&[("a", "newer"), ("keep", "k")]).await;
+}
+
+#[tokio::test]
+async fn a_document_that_is_only_ever_moved_onto_is_reported_once() {
+    let place = Place::new().await;
+    place.says(&[document("keep", "k")], "c-1", false).await;
+    let mut crashed = Scripted::new([more(&[document("a", "x")], "b-2"), Err(source_failed(true))]);
+    place.round(&mut crashed).await;
+    let moves = [rename("x", "a"), rename("y", "a")];
+    let mut source = Scripted::new([last(&[], "c-2", true), last(&moves, "c-full", false)]);
+    let report = place.round(&mut source).await;
+    assert_eq!(failures(&report), ["item/validation/DPE_VALIDATION/true"]);
 }
 
 #[tokio::test]
