@@ -1,5 +1,6 @@
 //! The command `dpe serve`.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -191,7 +192,11 @@ impl ServeArgs {
         let signal = signal::caught().map_err(ServeError::Signals)?;
         let ready = |line: &str| {
             voice.say(&format!("serving {}", store.display()));
-            voice.result(line).map(drop)
+            match voice.result(line) {
+                // Closed from the beginning: nobody waits for the line.
+                Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(()),
+                written => written.map(drop),
+            }
         };
         let log: OnIncident = Arc::new(move |line| voice.warn(line));
         let plan = self.plan(store.clone())?;

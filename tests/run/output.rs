@@ -181,6 +181,26 @@ fn a_report_that_cannot_be_written_is_74() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_report_on_a_closed_or_read_only_stdout_is_74() {
+    let instance = Instance::new(EMPTY);
+    let run = instance.command(&[]);
+    for redirection in ["1>&-", "0<&- 1>&-", "1</dev/null"] {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", &format!("exec \"$0\" \"$@\" {redirection}")])
+            .arg(run.get_program())
+            .args(run.get_args())
+            .env_clear()
+            .stderr(Stdio::null());
+        for (name, value) in run.get_envs() {
+            shell.env(name, value.unwrap());
+        }
+        assert_eq!(shell.status().unwrap().code(), Some(74), "{redirection}");
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_written_changes_nothing() {
     let instance = Instance::new(PARTIAL);
     let (reader, writer) = std::io::pipe().unwrap();
