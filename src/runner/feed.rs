@@ -101,6 +101,7 @@ impl<'a, S: Source> Feed<'a, S> {
             Place::Before(request) => {
                 self.spool.forget_handles();
                 let batch = self.source.scan(request).await?;
+                self.announce(&batch);
                 portion.message_bytes = batch.items.source().len();
                 (batch, 0)
             }
@@ -150,6 +151,21 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
+    /// Tells the spool which sizes a batch announces, before anything of it is fetched.
+    fn announce(&mut self, batch: &Batch) {
+        for item in batch.items.root().items().into_iter().flatten() {
+            let needs = self.assembly.announces(item);
+            if let Some(needs) = needs.filter(|needs| self.is_wanted(&needs.uri)) {
+                self.spool.announce(&needs.sources);
+            }
+        }
+    }
+
+    fn is_wanted(&self, uri: &FileUri) -> bool {
+        let wanted = self.wanted.as_ref();
+        wanted.is_none_or(|wanted| wanted.contains(uri))
+    }
+
     async fn fetch(
         &mut self,
         item: Value<'_>,
@@ -157,8 +173,7 @@ impl<'a, S: Source> Feed<'a, S> {
         let Some(needs) = self.assembly.needs(item) else {
             return Ok(Vec::new());
         };
-        let is_wanted = self.wanted.as_ref();
-        if is_wanted.is_some_and(|wanted| !wanted.contains(&needs.uri)) {
+        if !self.is_wanted(&needs.uri) {
             return Ok(vec![Err(BlobTrouble::unfetched())]);
         }
         self.spool.fetch_all(self.source, &needs.sources).await

@@ -5,7 +5,7 @@
 //! no name and vanish with this process. Several blobs share a file, so that a folder of
 //! photographs does not need a descriptor for each. Nothing is ever held whole.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -38,9 +38,11 @@ pub(super) struct Spool {
     /// Longest blob the remote takes.
     blob_max_bytes: u64,
     kept: HashMap<BlobRef, Weak<dyn BlobBytes>>,
-    /// What was read of the handles of this batch, by name; of trouble, the size that was
-    /// announced too.
-    handles: HashMap<String, Result<BlobRef, (Option<u64>, BlobTrouble)>>,
+    /// The sizes that this batch announces for its handles, by name. A wrong one fails the handle,
+    /// and with it every document that uses it, whichever of them comes first.
+    announced: HashMap<String, BTreeSet<u64>>,
+    /// What was read of the handles of this batch, by name.
+    handles: HashMap<String, Result<BlobRef, BlobTrouble>>,
     /// The file that takes the next blob, and its length.
     file: (Weak<File>, u64),
     in_memory: Arc<AtomicU64>,
@@ -55,6 +57,7 @@ impl Spool {
             directory,
             blob_max_bytes,
             kept: HashMap::new(),
+            announced: HashMap::new(),
             handles: HashMap::new(),
             file: (Weak::new(), 0),
             in_memory: Arc::default(),
@@ -64,8 +67,18 @@ impl Spool {
 
     /// Begins a new batch: handles are read again.
     pub(super) fn forget_handles(&mut self) {
+        self.announced.clear();
         self.handles.clear();
         self.kept.retain(|_, bytes| bytes.strong_count() > 0);
+    }
+
+    /// Notes the sizes that byte sources of this batch announce.
+    pub(super) fn announce(&mut self, sources: &[ByteSource]) {
+        for source in sources {
+            if let ByteSource::Handle(Handle { name, size }) = source {
+                self.announced.entry(name.clone()).or_default().extend(size);
+            }
+        }
     }
 
     /// Returns how many bytes were taken since [`reset_taken`](Self::reset_taken).
@@ -109,32 +122,44 @@ impl Spool {
             ByteSource::Inline(bytes) => return self.inline(bytes).await,
             ByteSource::Handle(handle) => handle,
         };
-        if let Some(size) = handle.size.filter(|size| *size > self.blob_max_bytes) {
-            return Ok(Err(self.too_large(size)));
-        }
         if let Some(known) = self.known(handle) {
             return Ok(known);
         }
-        let read = self.read(source, handle).await?;
+        let read = match self.size(handle) {
+            Ok(size) => self.read(source, &handle.name, size).await?,
+            Err(trouble) => Err(trouble),
+        };
         let known = read.as_ref().map(|fetched| fetched.blob);
-        let known = known.map_err(|trouble| (handle.size, trouble.clone()));
-        self.handles.insert(handle.name.clone(), known);
+        self.handles
+            .insert(handle.name.clone(), known.map_err(BlobTrouble::clone));
         Ok(read)
     }
 
-    /// Returns what a handle of this batch came to, unless its bytes are needed and gone, or what
-    /// it came to depended on another size that was announced.
+    /// Returns what a handle of this batch came to, unless its bytes are needed and gone.
     fn known(&self, handle: &Handle) -> Option<Result<Fetched, BlobTrouble>> {
         match self.handles.get(&handle.name)? {
-            Err((size, trouble)) => {
-                let is_same = *size == handle.size || trouble.code == "blob_read_failed";
-                is_same.then(|| Err(trouble.clone()))
-            }
-            Ok(blob) => {
-                let fetched = self.still(*blob)?;
-                let trouble = self.judge_length(handle, fetched.bytes.length(), true);
-                Some(trouble.map_or(Ok(fetched), Err))
-            }
+            Err(trouble) => Some(Err(trouble.clone())),
+            Ok(blob) => self.still(*blob).map(Ok),
+        }
+    }
+
+    /// Returns the size that a handle has to have, if any was announced.
+    fn size(&self, handle: &Handle) -> Result<Option<u64>, BlobTrouble> {
+        let mut sizes = self.announced.get(&handle.name).into_iter().flatten();
+        let Some(smallest) = sizes.next() else {
+            return Ok(None);
+        };
+        let largest = sizes.next_back().unwrap_or(smallest);
+        if *largest > self.blob_max_bytes {
+            Err(self.too_large(*largest))
+        } else if largest != smallest {
+            Err(BlobTrouble {
+                code: "blob_size_mismatch",
+                message: format!("both {smallest} and {largest} bytes were announced"),
+                retryable: false,
+            })
+        } else {
+            Ok(Some(*smallest))
         }
     }
 
@@ -163,7 +188,8 @@ impl Spool {
     async fn read<S: Source>(
         &mut self,
         source: &mut S,
-        handle: &Handle,
+        handle: &str,
+        size: Option<u64>,
     ) -> Result<Result<Fetched, BlobTrouble>, Failure> {
         let mut intake = self.intake();
         let mut waiting = Bytes::new();
@@ -171,7 +197,7 @@ impl Spool {
         loop {
             let (taken, chunk) = tokio::join!(
                 blocking(intake, waiting),
-                source.read_blob(&handle.name, length, CHUNK_BYTES)
+                source.read_blob(handle, length, CHUNK_BYTES)
             );
             intake = taken.map_err(|error| self.no_place(&error))?;
             let chunk = match chunk {
@@ -182,7 +208,7 @@ impl Spool {
                 }
             };
             length += chunk.bytes.len() as u64;
-            if let Some(trouble) = self.judge_length(handle, length, chunk.eof) {
+            if let Some(trouble) = self.judge_length(size, length, chunk.eof) {
                 return Ok(Err(trouble));
             }
             waiting = chunk.bytes;
@@ -196,8 +222,8 @@ impl Spool {
     }
 
     /// Judges the length so far, as soon as it is known to be wrong (§14.2).
-    fn judge_length(&self, handle: &Handle, length: u64, eof: bool) -> Option<BlobTrouble> {
-        match handle.size {
+    fn judge_length(&self, size: Option<u64>, length: u64, eof: bool) -> Option<BlobTrouble> {
+        match size {
             Some(size) if length > size || (eof && length < size) => Some(BlobTrouble {
                 code: "blob_size_mismatch",
                 message: format!(

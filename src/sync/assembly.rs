@@ -33,6 +33,17 @@ pub struct Needs {
     pub sources: Vec<ByteSource>,
 }
 
+impl Needs {
+    /// Returns what a segment needs, if it needs anything and all of it is well-formed.
+    fn of(segment: Segment<'_>) -> Option<Self> {
+        let sources = byte_sources(segment.pages).ok()?;
+        let sources: Result<Vec<_>, _> = sources.into_iter().map(ByteSource::read).collect();
+        let sources = sources.ok().filter(|sources| !sources.is_empty())?;
+        let uri = segment.uri;
+        Some(Self { uri, sources })
+    }
+}
+
 /// The bytes behind a byte source, fetched.
 #[derive(Clone, Debug)]
 pub struct Fetched {
@@ -107,7 +118,7 @@ impl Assembly {
     /// Returns the byte sources of the item that comes next, if it has any and nothing else is
     /// wrong with it (§12: bytes are fetched last).
     pub fn needs(&self, value: Value<'_>) -> Option<Needs> {
-        if !may_have_blobs(value) {
+        if !may_have(value, "\"blob\"") {
             return None;
         }
         let Ok(Item::Segment(segment)) = item::judge(value, &self.prefix) else {
@@ -118,11 +129,19 @@ impl Assembly {
         if segment.head.is_some() == is_growing {
             return None;
         }
-        let sources = byte_sources(segment.pages).ok()?;
-        let sources: Result<Vec<_>, _> = sources.into_iter().map(ByteSource::read).collect();
-        let sources = sources.ok().filter(|sources| !sources.is_empty())?;
-        let uri = segment.uri;
-        Some(Needs { uri, sources })
+        Needs::of(segment)
+    }
+
+    /// Returns the byte sources of an item as far as its form says it, whatever comes before it;
+    /// nothing if it has no handles.
+    pub fn announces(&self, value: Value<'_>) -> Option<Needs> {
+        if !may_have(value, "\"handle\"") {
+            return None;
+        }
+        match item::judge(value, &self.prefix) {
+            Ok(Item::Segment(segment)) => Needs::of(segment),
+            _ => None,
+        }
     }
 
     /// Takes one item and hands what it came to, in order, to `out`. `fetched` has what became of
@@ -287,11 +306,11 @@ impl Assembly {
 
 type FetchedList = Vec<Result<Fetched, BlobTrouble>>;
 
-/// Returns false if an item certainly has no byte source, without looking at its parts.
-fn may_have_blobs(value: Value<'_>) -> bool {
+/// Returns false if an item certainly has no member of this name, without looking at its parts.
+fn may_have(value: Value<'_>, quoted: &str) -> bool {
     let text = value.raw();
     // A name may be written in escapes.
-    text.contains("\"blob\"") || text.contains("\\u")
+    text.contains(quoted) || text.contains("\\u")
 }
 
 /// Validates and hashes pages. An element whose bytes could not be had fails the document:

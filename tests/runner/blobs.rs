@@ -257,6 +257,49 @@ async fn a_blob_that_cannot_be_had_fails_every_document_that_needs_it() {
     }
 }
 
+/// §14.2: each document using a failed handle gets its own failure, and a length other than an
+/// announced one fails the handle. Which document comes first makes no difference.
+#[tokio::test]
+async fn a_wrong_size_fails_the_handle_for_all_documents_of_the_batch() {
+    let (none, right) = (r#"{"handle":"h"}"#.to_owned(), handle("h", 3));
+    let (wrong, huge) = (handle("h", 2), handle("h", 1 << 40));
+    let (mismatch, too_large) = ("blob_size_mismatch", "blob_too_large");
+    for (one, other, code, reads) in [
+        (&wrong, &none, mismatch, 1),
+        (&wrong, &right, mismatch, 0),
+        (&wrong, &wrong, mismatch, 1),
+        (&huge, &none, too_large, 0),
+        (&huge, &right, too_large, 0),
+    ] {
+        for pair in [[one, other], [other, one]] {
+            let place = Place::new().await;
+            let items = [images("a", &[pair[0]]), images("b", &[pair[1]])];
+            let mut source = Scripted::new([last(&items, "c", false)]);
+            source.blobs.insert("h".into(), whole(&bytes(3, 0)));
+            let remote = Reader::default();
+            let report = place.round_over(&remote, &mut source).await;
+            let failed: Vec<_> = report.failures.iter().map(|one| &*one.code).collect();
+            assert_eq!(failed, [code, code], "{pair:?}");
+            assert!(remote.took.lock().unwrap().is_empty(), "{pair:?}");
+            assert_eq!(source.read.len(), reads, "{pair:?}");
+        }
+    }
+}
+
+/// A handle is read anew in each batch, and what another batch announced does not count.
+#[tokio::test]
+async fn a_wrong_size_fails_the_handle_in_its_batch_only() {
+    let place = Place::new().await;
+    let (wrong, right) = (handle("h", 2), handle("h", 3));
+    let (first, second) = ([images("a", &[&wrong])], [images("b", &[&right])]);
+    let mut source = Scripted::new([more(&first, "n"), last(&second, "c", false)]);
+    source.blobs.insert("h".into(), whole(&bytes(3, 0)));
+    let remote = Reader::default();
+    let report = place.round_over(&remote, &mut source).await;
+    assert_eq!(report.failures.len(), 1);
+    assert_eq!(remote.took("b"), [bytes(3, 0)]);
+}
+
 #[tokio::test]
 async fn a_blob_without_a_declared_size_is_cut_off_above_the_limit() {
     let mut place = Place::new().await;
