@@ -52,15 +52,11 @@ impl RmArgs {
             voice.warn("error: an empty prefix is everything; name what to delete, as in `dpe://`");
             return Ok(Exit::Usage);
         }
-        let named = if self.recursive {
-            Vec::new()
-        } else {
-            match self.uris.iter().map(|uri| document_uri(uri)).collect() {
-                Ok(uris) => uris,
-                Err(invalid) => {
-                    voice.warn(&format!("error: {invalid}"));
-                    return Ok(Exit::Usage);
-                }
+        let named = match self.named() {
+            Ok(uris) => uris,
+            Err(invalid) => {
+                voice.warn(&format!("error: {invalid}"));
+                return Ok(Exit::Usage);
             }
         };
         let mode = if self.dry_run {
@@ -70,26 +66,40 @@ impl RmArgs {
         };
         let remote = remote::open(&common.remote()?, mode).await?;
         let uris = if self.recursive {
-            let uris = self.below(&remote.client).await?;
-            if !self.dry_run && !self.yes {
-                match confirmed(voice, uris.len()) {
-                    Answer::Yes => {}
-                    Answer::No => return Ok(Exit::Partial),
-                    Answer::NobodyToAsk => return Ok(Exit::Usage),
-                }
+            let below = self.below(&remote.client).await?;
+            match self.confirmed(voice, below.len()) {
+                Answer::Yes => below,
+                Answer::No => return Ok(Exit::Partial),
+                Answer::NobodyToAsk => return Ok(Exit::Usage),
             }
-            if uris.is_empty() {
-                voice.say("there is nothing to delete");
-            }
-            uris
         } else {
             named
         };
+        if uris.is_empty() {
+            voice.say("there is nothing to delete");
+        }
         let mut exit = Exit::Success;
         for uri in &uris {
             exit = exit.max(self.remove(&remote.client, uri, voice).await?);
         }
         Ok(exit)
+    }
+
+    /// Returns the documents that were named one by one.
+    fn named(&self) -> Result<Vec<FileUri>, String> {
+        if self.recursive {
+            return Ok(Vec::new());
+        }
+        self.uris.iter().map(|uri| document_uri(uri)).collect()
+    }
+
+    /// Asks whether so many documents are to be deleted, where that is to be asked.
+    fn confirmed(&self, voice: Voice, count: usize) -> Answer {
+        if self.dry_run || self.yes {
+            Answer::Yes
+        } else {
+            confirmed(voice, count)
+        }
     }
 
     /// Returns the documents below the given prefixes, each once.
@@ -160,13 +170,13 @@ fn confirmed(voice: Voice, count: usize) -> Answer {
     if count == 0 {
         return Answer::Yes;
     }
+    let what = if count == 1 { "document" } else { "documents" };
     if !io::stdin().is_terminal() {
         voice.warn(&format!(
-            "{count} documents would be deleted; give --yes to delete them"
+            "{count} {what} would be deleted; give --yes to delete them"
         ));
         return Answer::NobodyToAsk;
     }
-    let what = if count == 1 { "document" } else { "documents" };
     voice.ask(&format!("Delete {count} {what}? [y/N] "));
     let mut answer = String::new();
     match io::stdin().lock().read_line(&mut answer) {

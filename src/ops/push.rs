@@ -224,20 +224,7 @@ impl OneSource<'_> {
         self.reclaim_lost_files(state)?;
         let limits = limits(opened);
         let mut source = self.start(limits).await?;
-        let mut settings = Settings {
-            contract: Contract::DEFAULT,
-            delete_limit: self.push.delete_limit,
-            scope: self.source.scope(),
-            blob_max_bytes: limits.blob_max_bytes,
-            ..Settings::default()
-        };
-        if let Some(opened) = opened {
-            settings.concurrency = opened.concurrency();
-        }
-        if !self.push.dry_run {
-            // A dry run leaves no trace there, and so lets blobs wait where everybody does.
-            settings.spool_directory.clone_from(&self.push.state_dir);
-        }
+        let settings = self.settings(limits, opened);
         let round = Round {
             remote,
             source: &mut source,
@@ -258,6 +245,24 @@ impl OneSource<'_> {
             self.observer.event(Event::Warning(&message));
         }
         Ok(report)
+    }
+
+    fn settings(&self, limits: RemoteLimits, opened: Option<&OpenRemote>) -> Settings {
+        let mut settings = Settings {
+            contract: Contract::DEFAULT,
+            delete_limit: self.push.delete_limit,
+            scope: self.source.scope(),
+            blob_max_bytes: limits.blob_max_bytes,
+            ..Settings::default()
+        };
+        if let Some(opened) = opened {
+            settings.concurrency = opened.concurrency();
+        }
+        if !self.push.dry_run {
+            // A dry run leaves no trace there, and so lets blobs wait where everybody does.
+            settings.spool_directory.clone_from(&self.push.state_dir);
+        }
+        settings
     }
 
     /// A file that was pushed by its name may never be enumerated with its folder. That it is gone
