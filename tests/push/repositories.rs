@@ -1,10 +1,13 @@
 //! `dpe push --connector git`: repositories, as a git user has them.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use super::place::{Place, Report};
+use super::place::{Place, Report, run};
 
 /// Runs git, deaf to what the user has set; it has to succeed.
 pub(crate) fn git(folder: &Path, arguments: &[&str]) {
@@ -136,5 +139,78 @@ fn flags_of_repositories_are_refused_for_folders() {
         let run = place.dpe(&["push", flag, "docs"]);
         assert_eq!(run.code, Some(64), "{run:?}");
         assert!(run.stderr.contains("--connector git"), "{run:?}");
+    }
+}
+
+/// Serves HTTP that wants a credential and takes none, and returns its address.
+fn refusing_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut buffer = [0; 4096];
+            let _ = stream.read(&mut buffer);
+            let answer = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\n\
+                Content-Length: 0\r\nConnection: close\r\n\r\n";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn nothing_of_a_credential_in_a_url_is_shown_or_given_as_an_argument() {
+    let place = Place::new();
+    let address = refusing_server();
+    // A git that writes down how it was called.
+    let bin = place.path().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" >>'{}'\nPATH='{path}' exec git \"$@\"\n",
+        place.path().join("arguments").display()
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    for userinfo in [
+        "s3cretS3cret",
+        "s3cretS3cret:",
+        "me:s3cretS3cret",
+        "s3c",
+        "s3c:x-oauth",
+    ] {
+        let url = format!("http://{userinfo}@{address}/docs");
+        let mut command = place.command();
+        let command = command
+            .args(["push", "--connector", "git", "-vv", &url])
+            .env("PATH", format!("{}:{path}", bin.display()));
+        let run = run(command);
+        assert_eq!(run.code, Some(2), "{run:?}");
+        assert!(run.stderr.contains(&address), "{run:?}");
+        assert!(!run.stderr.contains("s3c"), "{run:?}");
+    }
+    let arguments = fs::read_to_string(place.path().join("arguments")).unwrap();
+    assert!(arguments.contains(&address), "{arguments}");
+    assert!(!arguments.contains("s3c"), "{arguments}");
+}
+
+#[test]
+fn a_url_that_is_not_understood_is_shown_without_its_credential() {
+    let place = Place::new();
+    for (url, is_shown) in [
+        ("HTTP://u:s3cret@h/p", "HTTP://***@h/p"),
+        ("ftp://u:s3cret@h/p", "ftp://***@h/p"),
+        ("http://u:s3cret@h:99999/p", "http://***@h:99999/p"),
+        ("http://u:s3 cret@h/p", "http://***@h/p"),
+        ("file://u:s3cret@h/p", "file://***@h/p"),
+        ("u:s3cret@h:p", "***@h:p"),
+    ] {
+        for connector in ["fs", "git"] {
+            let run = place.dpe(&["push", "--json", "--connector", connector, url]);
+            assert_eq!(run.code, Some(3), "{run:?}");
+            assert!(run.stderr.contains(is_shown), "{run:?}");
+            assert!(!format!("{run:?}").contains("cret"), "{run:?}");
+        }
     }
 }

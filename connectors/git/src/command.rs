@@ -1,8 +1,8 @@
 //! The user's own `git`, for what needs a network: it knows their credential helpers, keys, proxies
 //! and certificates.
 //!
-//! It never asks anybody anything, runs no hook, and ends when nobody waits for it any more. A
-//! password reaches it through its environment, never as an argument.
+//! It never asks anybody anything, runs no hook, and ends when nobody waits for it any more. Users
+//! and passwords reach it through its environment, never as arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,6 +17,7 @@ use dpe_connector_files::shown;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::place::Url;
+use crate::secrets::Secrets;
 
 /// How often it is looked whether git has ended or the request was given up.
 const POLL: Duration = Duration::from_millis(10);
@@ -92,7 +93,7 @@ impl Runner<'_> {
         // Both end with git, unless something it started holds on to them.
         let output = out.recv_timeout(GRACE).unwrap_or_default();
         while let Ok(line) = lines.recv_timeout(POLL) {
-            self.say(line, &mut last);
+            self.say(&line, &mut last);
         }
         if status.success() {
             Ok(output)
@@ -105,12 +106,12 @@ impl Runner<'_> {
 
     fn forward(&mut self, lines: &Receiver<String>, last: &mut String) {
         while let Ok(line) = lines.try_recv() {
-            self.say(line, last);
+            self.say(&line, last);
         }
     }
 
-    fn say(&mut self, line: String, last: &mut String) {
-        let line = self.without_secrets(line);
+    fn say(&mut self, line: &str, last: &mut String) {
+        let line = self.secrets().hide(line);
         // Nobody reads it if it cannot be written.
         let _ = writeln!(self.stderr, "git: {line}");
         // The first complaint is the cause, what follows is advice.
@@ -119,27 +120,21 @@ impl Runner<'_> {
         }
     }
 
-    /// Git does not repeat passwords, but it does repeat URLs, and whom it talks to may repeat more.
-    fn without_secrets(&self, mut line: String) -> String {
-        let query = self.url.text.split_once('?').map(|(_, query)| query);
-        let password = self.credential().map(|(_, password)| password);
-        let password = password.as_ref().and_then(|password| password.to_str());
-        for secret in query.into_iter().chain(password) {
-            if !secret.is_empty() {
-                line = line.replace(secret, "***");
-            }
-        }
-        line
+    /// Git does not repeat passwords, but it does repeat users, and whom it talks to may repeat more.
+    fn secrets(&self) -> Secrets {
+        let credential = self.credential();
+        let text = |part: &OsString| part.to_string_lossy().into_owned();
+        let credential = credential
+            .as_ref()
+            .map(|(user, password)| (text(user), text(password)));
+        let credential = credential
+            .as_ref()
+            .map(|(user, password)| (&**user, &**password));
+        Secrets::of(self.url, credential)
     }
 
     fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new("git");
-        for (key, value) in self.settings() {
-            let mut setting = OsString::from(key);
-            setting.push("=");
-            setting.push(value);
-            command.arg("-c").arg(setting);
-        }
         command
             .current_dir(folder)
             .stdin(Stdio::null())
@@ -154,11 +149,25 @@ impl Runner<'_> {
         for name in REMOVED {
             command.env_remove(name);
         }
+        self.set_up(&mut command);
         if let Some((user, password)) = self.credential() {
             command.env("DPE_GIT_USER", user);
             command.env("DPE_GIT_PASSWORD", password);
         }
         command
+    }
+
+    /// Hands settings over, after those that are in the environment already. Everybody can see the
+    /// arguments of a process, and one of them may be a user that is a token.
+    fn set_up(&self, command: &mut Command) {
+        let count = std::env::var("GIT_CONFIG_COUNT").ok();
+        let mut count: usize = count.and_then(|count| count.parse().ok()).unwrap_or(0);
+        for (key, value) in self.settings() {
+            command.env(format!("GIT_CONFIG_KEY_{count}"), key);
+            command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+        }
+        command.env("GIT_CONFIG_COUNT", count.to_string());
     }
 
     /// Returns settings that come before those of the user.

@@ -20,6 +20,7 @@ mod place;
 mod renames;
 mod repository;
 mod rules;
+mod secrets;
 mod selection;
 mod similarity;
 mod tree;
@@ -30,6 +31,7 @@ use dpe_connector::serve;
 
 pub use connector::Git;
 pub use place::{Place, Url};
+pub use secrets::without_credentials;
 
 /// Name of the connector, as in the manifest.
 pub const NAME: &str = "git";

@@ -27,7 +27,9 @@ pub struct Url {
     /// Scheme and host, for which the credentials are meant; only of URLs that take credentials in
     /// this way.
     pub(crate) origin: Option<String>,
-    /// The user, if the URL names one.
+    /// User and password, as they are spelled.
+    pub(crate) userinfo: Option<String>,
+    /// The user, if the URL names one; may be a token.
     pub(crate) user: Option<String>,
     /// The password, if the URL has one.
     pub(crate) password: Option<String>,
@@ -49,8 +51,15 @@ impl Place {
         let url = gix::url::parse(text).map_err(|_| "neither an absolute path nor a URL")?;
         match url.scheme {
             Scheme::File if !text.contains("://") => Err("the path is not absolute".to_owned()),
+            Scheme::File if url.host().is_some_and(|host| host.contains('@')) => {
+                Err("the URL of a file has no user".to_owned())
+            }
+            Scheme::Ssh if !text.contains("://") && is_misspelled(text) => Err(
+                "not host:path; a user comes before the host, without a password: user@host:path"
+                    .to_owned(),
+            ),
             Scheme::Http | Scheme::Https | Scheme::Ssh | Scheme::Git | Scheme::File => {
-                Url::of(url).map(Self::Url)
+                Url::of(url, userinfo(text)).map(Self::Url)
             }
             _ => Err("nothing is fetched from URLs of this kind; \
                       give one with https, ssh, http, git or file"
@@ -60,10 +69,15 @@ impl Place {
 
     /// Returns the password that is part of a URL.
     pub fn password(&self) -> Option<&str> {
-        match self {
-            Self::Url(url) => url.password.as_deref(),
-            Self::Folder(_) => None,
-        }
+        let Self::Url(url) = self else { return None };
+        url.password.as_deref().filter(|text| !text.is_empty())
+    }
+
+    /// Returns who the credentials of a URL are for, which may be a token. Of ssh it is part of the
+    /// address.
+    pub fn user(&self) -> Option<&str> {
+        let Self::Url(url) = self else { return None };
+        url.user.as_deref().filter(|text| !text.is_empty())
     }
 
     /// Returns the name of the repository itself, without `.git`.
@@ -88,14 +102,34 @@ pub(crate) fn repository_name(name: &[u8]) -> Vec<u8> {
     }
 }
 
+/// Returns what stands before the host in a URL, as it is spelled.
+fn userinfo(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (userinfo, _) = rest[..end].rsplit_once('@')?;
+    Some(userinfo)
+}
+
+/// Returns whether what looks like `host:path` is rather `user:password@host:path`, or a URL that
+/// lacks a slash.
+fn is_misspelled(text: &str) -> bool {
+    let (host, path) = text.split_once(':').unwrap_or((text, ""));
+    let first = path.split('/').next().unwrap_or_default();
+    let is_scheme = ["http", "https", "ssh", "git", "file"].contains(&&*host.to_ascii_lowercase());
+    is_scheme || (!host.contains('@') && first.contains('@'))
+}
+
 impl Url {
-    fn of(mut url: gix::Url) -> Result<Self, String> {
+    fn of(mut url: gix::Url, userinfo: Option<&str>) -> Result<Self, String> {
         let is_http = matches!(url.scheme, Scheme::Http | Scheme::Https);
+        // An empty password is one: the user is a token then.
+        let is_empty = userinfo.is_some_and(|userinfo| userinfo.ends_with(':'));
         let password = url.set_password(None);
+        let password = password.or_else(|| is_empty.then(String::new));
         // Of ssh the user is part of the address, and no secret.
-        let user = match is_http {
-            true => url.set_user(None),
-            false => None,
+        let user = match url.scheme {
+            Scheme::Ssh => None,
+            _ => url.set_user(None),
         };
         let text = url.to_bstring().to_string();
         if text.starts_with('-') {
@@ -118,6 +152,7 @@ impl Url {
             },
             text,
             origin,
+            userinfo: userinfo.map(str::to_owned),
             user,
             password,
         })
@@ -199,10 +234,24 @@ mod tests {
             "https://me:secret@example.com/docs",
             "https://example.com/docs?private_token=secret",
             "ssh://git:secret@example.com/docs",
+            "https://secret@example.com/docs",
+            "https://secret:@example.com/docs",
+            "git://me:secret@example.com/docs",
         ] {
             let place = Place::parse(text).unwrap();
             assert!(!format!("{place} {place:?}").contains("secret"), "{text}");
         }
+    }
+
+    #[test]
+    fn an_empty_password_is_one_and_a_host_may_be_an_address() {
+        let token = url("https://token:@example.com/docs");
+        assert_eq!(token.user.as_deref(), Some("token"));
+        assert_eq!(token.password.as_deref(), Some(""));
+        let user = url("https://me@[::1]:8443/docs");
+        assert_eq!((user.user.as_deref(), user.password), (Some("me"), None));
+        assert_eq!(user.text, "https://[::1]:8443/docs");
+        assert_eq!(user.origin.as_deref(), Some("https://[::1]:8443"));
     }
 
     #[test]
@@ -231,9 +280,16 @@ mod tests {
             "ext::sh -c ls",
             "-oProxyCommand=x:y",
             "ftp://h/x",
+            "HTTP://me:secret@h/x",
+            "http://me:secret@h:99999/x",
+            "file://me:secret@h/x",
+            "me:secret@h:x",
+            "https:/me:secret@h/x",
+            "https:me:secret@h/x",
             "",
         ] {
-            assert!(Place::parse(text).is_err(), "{text}");
+            let why = Place::parse(text).unwrap_err();
+            assert!(!why.contains("secret"), "{text}: {why}");
         }
     }
 

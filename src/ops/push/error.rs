@@ -16,17 +16,29 @@ use crate::sync::report::{Outcome, Report};
 #[derive(Debug, Error, Diagnostic)]
 pub enum PushError {
     /// What was named is not there.
-    #[error("cannot push {}", path.display())]
-    #[diagnostic(
-        code(dpe::push::source),
-        help("give an existing folder or file; nothing was deleted on the remote")
-    )]
+    #[error("cannot push {name}")]
+    #[diagnostic(code(dpe::push::source), help("{}", what_exists(name)))]
     Source {
-        /// What was named.
-        path: PathBuf,
+        /// What was named, without credentials.
+        name: String,
         /// What the system said.
         #[source]
         source: std::io::Error,
+    },
+
+    /// What was named is neither here nor a URL that is fetched from.
+    #[error("cannot push {url}: {why}")]
+    #[diagnostic(
+        code(dpe::push::url),
+        help(
+            "give the URL of a repository, like https://host/path, ssh://user@host/path or user@host:path"
+        )
+    )]
+    Url {
+        /// What was named, without credentials.
+        url: String,
+        /// What is wrong with it.
+        why: String,
     },
 
     /// What was named is a device, a socket or a pipe.
@@ -155,6 +167,15 @@ impl PushError {
             _ => (Level::Instance, runner, "definition_invalid", false),
         };
         Failure::new(level, source, code, self.to_string()).retryable(retryable)
+    }
+}
+
+/// What a person can do about a source that is not there.
+fn what_exists(name: &str) -> &'static str {
+    if name.contains("://") {
+        "for the URL of a git repository add --connector git"
+    } else {
+        "give what exists; nothing was deleted on the remote"
     }
 }
 

@@ -3,7 +3,7 @@
 mod folder;
 mod repository;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dpe_connector::manifest::Manifest;
 use dpe_connector::path;
@@ -161,6 +161,11 @@ impl PushSource {
             Self::Repository(repository) => repository.fingerprint(remote_url, plugin),
         }
     }
+}
+
+/// Returns what was named, without what may be a credential: it may be a URL.
+fn shown(named: &Path) -> String {
+    dpe_connector_git::without_credentials(&named.display().to_string())
 }
 
 /// Returns `dpe://NAME/`.

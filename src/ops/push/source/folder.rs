@@ -13,7 +13,7 @@ use crate::json::Writer;
 use crate::model::FileUri;
 
 use super::super::error::PushError;
-use super::{Unresolved, digest, prefix_of};
+use super::{Unresolved, digest, prefix_of, shown};
 
 /// A folder to push: all of it, or the files that were named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn resolve(
     let mut sources = Vec::new();
     let mut files: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
     for path in named {
-        let unresolved = |error| (path.display().to_string(), Box::new(error));
+        let unresolved = |error| (shown(path), Box::new(error));
         match kind(path) {
             Err(error) => sources.push(Err(unresolved(error))),
             Ok(Kind::Folder) => {
@@ -90,7 +90,7 @@ enum Kind {
 
 fn kind(path: &Path) -> Result<Kind, PushError> {
     let metadata = std::fs::metadata(path).map_err(|source| PushError::Source {
-        path: path.to_owned(),
+        name: shown(path),
         source,
     })?;
     let inside_git = path
@@ -114,7 +114,7 @@ fn kind(path: &Path) -> Result<Kind, PushError> {
 
 fn folder(path: &Path, prefix: Option<&str>) -> Result<FolderSource, PushError> {
     let root = path.canonicalize().map_err(|source| PushError::Source {
-        path: path.to_owned(),
+        name: shown(path),
         source,
     })?;
     if root.to_str().is_none() {

@@ -11,7 +11,7 @@ use crate::config::{Mask, Secret};
 use crate::json::Writer;
 
 use super::super::error::PushError;
-use super::{Unresolved, digest, prefix_of};
+use super::{Unresolved, digest, prefix_of, shown};
 
 /// What of a repository is pushed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,6 +61,9 @@ pub struct RepositorySource {
 /// The secret of the connector.
 const TOKEN: &str = "GIT_TOKEN";
 
+/// A user of a URL with so many bytes may be a token. A shorter one is a part of too many words.
+const TOKEN_BYTES: usize = 12;
+
 /// Variables by which a user has set up git and what it starts. The connector hands them on.
 const SETTINGS: [&str; 22] = [
     "ALL_PROXY",
@@ -101,22 +104,37 @@ pub(super) fn resolve(
     options: &RepositoryOptions,
     prefix: Option<&str>,
 ) -> Result<RepositorySource, Unresolved> {
+    let unresolved = |error| (shown(named), Box::new(error));
     if !named.exists()
         && let Some(text) = named.to_str()
-        && let Ok(place @ Place::Url(_)) = Place::parse(text)
     {
-        let own = || prefix_of(&place.name());
-        return Ok(RepositorySource {
-            name: place.to_string(),
-            uri_prefix: prefix.map_or_else(own, str::to_owned),
-            repo: text.to_owned(),
-            subdir: None,
-            options: options.clone(),
-            place,
-        });
+        match Place::parse(text) {
+            Ok(place @ Place::Url(_)) => return Ok(somewhere_else(text, place, options, prefix)),
+            Err(why) if text.contains("://") || text.contains('@') => {
+                let url = shown(named);
+                return Err(unresolved(PushError::Url { url, why }));
+            }
+            _ => {}
+        }
     }
-    let unresolved = |error| (named.display().to_string(), Box::new(error));
     on_this_machine(named, options, prefix).map_err(unresolved)
+}
+
+fn somewhere_else(
+    text: &str,
+    place: Place,
+    options: &RepositoryOptions,
+    prefix: Option<&str>,
+) -> RepositorySource {
+    let own = || prefix_of(&place.name());
+    RepositorySource {
+        name: place.to_string(),
+        uri_prefix: prefix.map_or_else(own, str::to_owned),
+        repo: text.to_owned(),
+        subdir: None,
+        options: options.clone(),
+        place,
+    }
 }
 
 fn on_this_machine(
@@ -125,7 +143,7 @@ fn on_this_machine(
     prefix: Option<&str>,
 ) -> Result<RepositorySource, PushError> {
     let path = named.canonicalize().map_err(|source| PushError::Source {
-        path: named.to_owned(),
+        name: shown(named),
         source,
     })?;
     let not_unicode = || PushError::NotUnicode { path: path.clone() };
@@ -182,7 +200,12 @@ impl RepositorySource {
     pub(super) fn mask(&self) -> Mask {
         let token = std::env::var(TOKEN).ok();
         let password = self.place.password().map(str::to_owned);
-        let secrets = token.into_iter().chain(password);
+        // The connector hides users of any length itself, with less harm to what is around them.
+        let user = self.place.user().filter(|user| user.len() >= TOKEN_BYTES);
+        let secrets = token
+            .into_iter()
+            .chain(password)
+            .chain(user.map(str::to_owned));
         Mask::of_instance(secrets.map(Secret::new), None)
     }
 
