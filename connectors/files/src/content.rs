@@ -1,9 +1,17 @@
 //! The door to dpe-extract: which format a file has, and what document it gives.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use dpe_connector::Item;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dpe_connector::content::BlobSource;
+use dpe_connector::{Item, ItemErrorCode};
+
+use crate::trouble::Failure;
+
+/// Longest file whose bytes travel inside its item.
+const INLINE_BYTES: u64 = 64 << 10;
 
 /// How much of a file the format decision looks at, in bytes.
 pub const HEAD_BYTES: usize = dpe_extract::HEAD_BYTES;
@@ -53,8 +61,8 @@ pub fn wanted(name: &[u8], head: &[u8], limits: Limits) -> Option<Wanted> {
 pub enum NoDocument {
     /// Its format is not understood.
     Unsupported,
-    /// It is not what its format says.
-    Invalid(String),
+    /// It is not what its format says, or trips over a defect here.
+    Failed(Failure),
 }
 
 /// Returns the document item of a file of which as much is at hand as is [`wanted`]. Where the
@@ -64,6 +72,23 @@ pub enum NoDocument {
 ///
 /// Why it gives none.
 pub fn document(
+    file_uri: String,
+    name: &[u8],
+    bytes: &[u8],
+    whole: impl Fn() -> BlobSource,
+) -> Result<Item, NoDocument> {
+    // One file that trips over a defect must not end the round of all others.
+    let made = catch_unwind(AssertUnwindSafe(|| extracted(file_uri, name, bytes, whole)));
+    made.unwrap_or_else(|_| {
+        Err(NoDocument::Failed(Failure {
+            code: ItemErrorCode::Internal,
+            message: "the extraction failed; see the connector's messages".into(),
+            retryable: false,
+        }))
+    })
+}
+
+fn extracted(
     file_uri: String,
     name: &[u8],
     bytes: &[u8],
@@ -79,6 +104,21 @@ pub fn document(
             Ok(Item::document(file_uri, extraction.head, extraction.pages))
         }
         Err(dpe_extract::ExtractError::Unsupported) => Err(NoDocument::Unsupported),
-        Err(dpe_extract::ExtractError::Invalid { message }) => Err(NoDocument::Invalid(message)),
+        Err(dpe_extract::ExtractError::Invalid { message }) => {
+            Err(NoDocument::Failed(Failure::of_content(message)))
+        }
+    }
+}
+
+/// Returns where the bytes of a file of `size` bytes are: in the item itself, if they are few and
+/// all in `bytes`, or behind the handle that `give` makes.
+pub fn whole_bytes(bytes: &[u8], size: u64, give: impl FnOnce() -> String) -> BlobSource {
+    if size <= INLINE_BYTES && bytes.len() as u64 <= INLINE_BYTES {
+        let inline = STANDARD.encode(bytes);
+        return BlobSource::Inline { inline };
+    }
+    BlobSource::Handle {
+        handle: give(),
+        size: Some(size),
     }
 }

@@ -6,17 +6,27 @@
 
 mod content;
 mod globs;
+mod handles;
+mod items;
 pub mod moves;
 mod names;
 mod owner;
 mod patterns;
 mod pipeline;
 mod report;
+mod scans;
+mod trouble;
 
-pub use content::{HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted};
+pub use content::{
+    HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted, whole_bytes,
+};
 pub use globs::Globs;
+pub use handles::{CHUNK_BYTES, Handles};
+pub use items::{Items, RoundEnd};
 pub use names::{extension, file_name};
 pub use owner::Owner;
 pub use patterns::{Case, Patterns};
 pub use pipeline::{BUDGET, Pipeline, threads};
 pub use report::{Kind, Report, shown};
+pub use scans::{Beginning, Round, Scans};
+pub use trouble::{Failure, OnTrouble};

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use dpe_connector_files::Globs;
+use dpe_connector_files::{Globs, OnTrouble};
 use serde::{Deserialize, Serialize};
 
 /// What the manifest's `config_schema` describes.
@@ -35,16 +35,6 @@ pub(crate) struct Config {
     /// Enumerate these files alone, whatever the ignore rules say. Relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) only: Option<Vec<PathBuf>>,
-}
-
-/// Whether something is passed over or reported as a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum OnTrouble {
-    /// An `error` item: the round ends as partial.
-    Error,
-    /// A line on stderr.
-    Skip,
 }
 
 fn default_max_file_bytes() -> u64 {

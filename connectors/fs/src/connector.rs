@@ -8,20 +8,16 @@ use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
 };
-use dpe_connector_files::{Globs, Owner};
+use dpe_connector_files::{Globs, Owner, Scans};
 
 use crate::config::Config;
-use crate::handles::Handles;
 use crate::round::Round;
 use crate::{NAME, VERSION};
 
 /// The connector for a folder of files.
 pub struct Fs {
-    stderr: Box<dyn Write + Send>,
     setup: Option<Arc<Setup>>,
-    round: Option<Round>,
-    /// Of the round at hand, or of the last one.
-    handles: Arc<Handles>,
+    scans: Scans<Round>,
 }
 
 /// What `initialize` said, for the life of the process.
@@ -40,20 +36,14 @@ impl Fs {
     /// Returns the connector; what it has to tell people goes to `stderr`.
     pub fn new(stderr: Box<dyn Write + Send>) -> Self {
         Self {
-            stderr,
             setup: None,
-            round: None,
-            handles: Arc::new(Handles::of_round(0)),
+            scans: Scans::new(stderr),
         }
     }
 
-    fn begin(&self, cursor: Option<String>, cancel: &CancelFlag) -> Result<Round, RpcError> {
-        let setup = self
-            .setup
-            .as_ref()
-            .ok_or_else(|| RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first"))?;
-        let (setup, handles) = (Arc::clone(setup), Arc::clone(&self.handles));
-        Round::begin(setup, handles, cursor, cancel)
+    fn setup(&self) -> Result<Arc<Setup>, RpcError> {
+        let setup = self.setup.clone();
+        setup.ok_or_else(|| RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first"))
     }
 }
 
@@ -90,29 +80,9 @@ impl Connector for Fs {
     }
 
     fn scan(&mut self, params: ScanParams, cancel: &CancelFlag) -> Result<ScanResult, RpcError> {
-        let mut round = match &params.next {
-            None => {
-                // An abandoned round ends before the next one begins.
-                self.round = None;
-                self.handles = Arc::new(Handles::of_round(self.handles.round() + 1));
-                self.begin(params.cursor, cancel)?
-            }
-            Some(next) => self
-                .round
-                .take_if(|round| round.continuation() == *next)
-                .ok_or_else(ScanParams::expired_next)?,
-        };
-        let max_items = params.max_items.map_or(DEFAULT_MAX_ITEMS, |n| n as usize);
-        let (result, is_last) = round.batch(max_items, cancel)?;
-        if is_last {
-            for line in round.into_lines() {
-                // Nobody reads it if it cannot be written.
-                let _ = writeln!(self.stderr, "{line}");
-            }
-        } else {
-            self.round = Some(round);
-        }
-        Ok(result)
+        let setup = self.setup()?;
+        self.scans
+            .scan(params, |begin| Round::begin(setup, begin, cancel), cancel)
     }
 
     fn read_blob(
@@ -120,13 +90,8 @@ impl Connector for Fs {
         mut params: ReadBlobParams,
         _cancel: &CancelFlag,
     ) -> Result<BlobChunk, RpcError> {
-        if let Some(setup) = &self.setup {
-            let most = largest_chunk(setup.max_message_bytes);
-            params.max_bytes = params.max_bytes.min(most);
-        }
-        self.handles.read(&params)
+        let most = largest_chunk(self.setup()?.max_message_bytes);
+        params.max_bytes = params.max_bytes.min(most);
+        self.scans.held(&params.handle)?.read(&params)
     }
 }
-
-/// Items of a batch when the runner does not say.
-const DEFAULT_MAX_ITEMS: usize = 100;

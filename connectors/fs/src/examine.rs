@@ -1,25 +1,18 @@
 //! Turns one file into what is said about it. Runs on worker threads.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use dpe_connector::content::BlobSource;
-use dpe_connector::{ItemErrorCode, encode_segments, path};
-use dpe_connector_files::{self as files, Limits, NoDocument, file_name};
+use dpe_connector::{encode_segments, path};
+use dpe_connector_files::{self as files, Failure, Handles, Limits, NoDocument, file_name};
 use serde_json::value::RawValue;
 
 use crate::diff::Task;
 use crate::door::Door;
-use crate::handles::{Handles, Held};
+use crate::held::Held;
 use crate::listing::{Content, Fingerprint, Seen};
 use crate::read::{ReadFile, read_file};
 use crate::stat::Stat;
 use crate::walk::Found;
-
-/// Longest file whose bytes travel inside its item.
-const INLINE_BYTES: u64 = 64 << 10;
 
 /// Everything about a scan that a worker needs.
 #[derive(Clone, Debug)]
@@ -35,7 +28,7 @@ pub(crate) struct Examiner {
     /// How large files may be.
     pub(crate) limits: Limits,
     /// Where files are noted whose bytes may be asked for.
-    pub(crate) handles: Arc<Handles>,
+    pub(crate) handles: Arc<Handles<Held>>,
     /// Longest text of an item, in bytes.
     pub(crate) item_limit: usize,
     /// When the scan began, in nanoseconds since 1970.
@@ -56,14 +49,7 @@ pub(crate) enum Outcome {
     /// The system did not let it be read.
     Refused(String),
     /// No document can be made of it.
-    Failed {
-        /// The kind of failure.
-        code: ItemErrorCode,
-        /// For people.
-        message: String,
-        /// Whether waiting may help.
-        retryable: bool,
-    },
+    Failed(Failure),
 }
 
 impl Examiner {
@@ -76,9 +62,14 @@ impl Examiner {
                 stat,
             } => (bytes, fingerprint, stat),
             ReadFile::Unwanted(stat) => return Outcome::Unsupported(self.seen(stat, None)),
-            ReadFile::TooLarge(stat, limit) => return self.too_large(stat, limit),
+            ReadFile::TooLarge(stat, limit) => {
+                return Outcome::Failed(Failure::too_large(stat.size, limit, self.limits));
+            }
             ReadFile::Gone => return Outcome::Gone,
-            ReadFile::Changing => return changing(),
+            ReadFile::Changing => {
+                let why = "the file kept changing while it was read";
+                return Outcome::Failed(Failure::of_source(why));
+            }
             ReadFile::Refused(error) => return Outcome::Refused(error.to_string()),
         };
         let seen = self.seen(stat, self.content_of(task, &bytes, fingerprint));
@@ -143,68 +134,20 @@ impl Examiner {
     fn document(&self, task: &Task, seen: Seen, bytes: &[u8]) -> Outcome {
         let path = self.path(task);
         let uri = path::file_uri(&self.prefix, path);
-        let name = file_name(path);
-        // One file that trips over a defect must not end the round of all others.
-        let whole = || self.whole(path, seen.stat, bytes);
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            files::document(uri, name, bytes, whole)
-        }));
-        match made {
-            Ok(Ok(item)) => Outcome::Document(seen, encode_segments(&item, self.item_limit)),
-            Ok(Err(NoDocument::Unsupported)) => Outcome::Unsupported(Seen {
+        let held = || Held {
+            door: Arc::clone(&self.door),
+            path: path.into(),
+            stat: seen.stat,
+        };
+        let handle = || self.handles.give(task.file, held());
+        let whole = || files::whole_bytes(bytes, seen.stat.size, handle);
+        match files::document(uri, file_name(path), bytes, whole) {
+            Ok(item) => Outcome::Document(seen, encode_segments(&item, self.item_limit)),
+            Err(NoDocument::Unsupported) => Outcome::Unsupported(Seen {
                 content: None,
                 ..seen
             }),
-            Ok(Err(NoDocument::Invalid(message))) => Outcome::Failed {
-                code: ItemErrorCode::ContentInvalid,
-                message,
-                retryable: false,
-            },
-            Err(_) => Outcome::Failed {
-                code: ItemErrorCode::Internal,
-                message: "the extraction failed; see the connector's messages".into(),
-                retryable: false,
-            },
+            Err(NoDocument::Failed(failure)) => Outcome::Failed(failure),
         }
-    }
-
-    /// Returns where the bytes of a file are: in the item itself, if they are few.
-    fn whole(&self, path: &[u8], stat: Stat, bytes: &[u8]) -> BlobSource {
-        if stat.size <= INLINE_BYTES && bytes.len() as u64 <= INLINE_BYTES {
-            let inline = STANDARD.encode(bytes);
-            return BlobSource::Inline { inline };
-        }
-        BlobSource::Handle {
-            handle: self.handles.give(Held {
-                door: Arc::clone(&self.door),
-                path: path.into(),
-                stat,
-            }),
-            size: Some(stat.size),
-        }
-    }
-
-    fn too_large(&self, stat: Stat, limit: u64) -> Outcome {
-        let whose = if limit == self.limits.blob {
-            "the remote takes in one blob"
-        } else {
-            "max_file_bytes"
-        };
-        Outcome::Failed {
-            code: ItemErrorCode::ContentInvalid,
-            message: format!(
-                "the file has {} bytes, more than {whose} ({limit}); leave it out with .dpeignore",
-                stat.size
-            ),
-            retryable: false,
-        }
-    }
-}
-
-fn changing() -> Outcome {
-    Outcome::Failed {
-        code: ItemErrorCode::SourceUnavailable,
-        message: "the file kept changing while it was read".into(),
-        retryable: true,
     }
 }

@@ -14,7 +14,7 @@ mod door;
 mod examine;
 mod folders;
 mod git;
-mod handles;
+mod held;
 mod listing;
 mod named;
 mod read;
@@ -24,6 +24,7 @@ mod round;
 mod rules;
 mod stat;
 mod walk;
+mod written;
 
 use std::io::{Read, Write};
 

@@ -12,47 +12,34 @@ use std::sync::Arc;
 
 use dpe_connector::batch::item_limit;
 use dpe_connector::item::ErrorItem;
-use dpe_connector::scan::ScanEnd;
-use dpe_connector::{
-    BatchAssembler, CancelFlag, Item, ItemErrorCode, RpcError, ScanResult, encode_segments, path,
+use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
+use dpe_connector_files::{
+    BUDGET, Beginning, Failure, Items, Kind, Limits, OnTrouble, Pipeline, Report, RoundEnd, threads,
 };
-use dpe_connector_files::{BUDGET, Kind, Limits, Pipeline, Report, threads};
 
-use crate::config::OnTrouble;
 use crate::connector::Setup;
-use crate::cursor::Previous;
+use crate::cursor::{self, Previous};
 use crate::diff::{Difference, Task, compare};
 use crate::door::{Door, Links};
 use crate::examine::{Examiner, Outcome};
-use crate::handles::Handles;
+use crate::held::Held;
 use crate::listing::{Entry, Fingerprint, Listing, Seen};
 use crate::renames::{Move, take_renames};
 use crate::root::Place;
 use crate::walk::{Found, Trouble, Walked, walk};
-use crate::{cursor, named, root, stat};
+use crate::written::written;
+use crate::{named, root, stat};
 
 const SPECIAL: Kind = Kind("special file", "special files");
 const LINK: Kind = Kind("symbolic link", "symbolic links");
 const UNREADABLE: Kind = Kind("unreadable file or folder", "unreadable files and folders");
-
-/// How many bytes of each fingerprint are tried to be kept, until the cursor fits a message. Eight
-/// are enough against accidents; without any, a touched file is delivered once more, and a moved
-/// one is deleted and created.
-const PRECISIONS: [usize; 3] = [Fingerprint::BYTES, 8, 0];
-
-const SHORT_OF_FINGERPRINTS: &str = "the listing of this folder fits a message only without \
-    fingerprints, so that files which were moved or touched are delivered anew; raise \
-    max_message_bytes or split the folder";
-
-const WITHOUT_CURSOR: &str = "the listing of this folder does not fit a message, so the next round \
-    reads everything again; raise max_message_bytes or split the folder";
 
 /// A round at work.
 pub(crate) struct Round {
     setup: Arc<Setup>,
     place: Place,
     incremental: bool,
-    assembler: BatchAssembler,
+    items: Items,
     /// What is known before anything is read.
     moves: std::vec::IntoIter<Move>,
     /// Where they lead.
@@ -66,181 +53,67 @@ pub(crate) struct Round {
     /// What the next cursor will hold, and with how many bytes of a fingerprint at most.
     listing: Listing,
     precision: usize,
-    cursor: Option<NextCursor>,
     report: Report,
-    batches: u64,
 }
 
-/// A cursor that was tried to be written; nothing if no message can hold it.
-type NextCursor = Option<String>;
-
 impl Round {
-    /// Walks the folder, compares it with `cursor` and starts reading.
+    /// Walks the folder, compares it with the cursor and starts reading.
     ///
     /// # Errors
     ///
     /// `source_failed` if the folder is missing, unreadable or suddenly empty; `cancelled`.
     pub(crate) fn begin(
         setup: Arc<Setup>,
-        handles: Arc<Handles>,
-        cursor: Option<String>,
+        begin: Beginning<'_, Held>,
         cancel: &CancelFlag,
     ) -> Result<Self, RpcError> {
         let scan_start = stat::now();
-        let place = root::checked(&setup.config.root)?;
+        let (place, mut walked) = look(&setup, cancel)?;
+        let cursor = begin.cursor;
         let previous = cursor.and_then(|text| cursor::decode(&text, setup.owner));
-        let mut walked = match &setup.config.only {
-            Some(paths) => named::look_at(&place.path, paths),
-            None => walk(&place.path, &setup.config, &setup.globs, cancel)?,
-        };
-        place.is_still_there()?;
         root::refuse_sudden_emptiness(&setup.config.root, previous.as_ref(), &walked)?;
         let files = Arc::new(std::mem::take(&mut walked.files));
-        let (incremental, precision) = match &previous {
-            Some(previous) => (true, previous.precision()),
-            None => (false, Fingerprint::BYTES),
-        };
-        let mut listing = Listing::of(Arc::clone(&files));
-        let compared = compared(previous, &files, &walked.troubles, &mut listing);
-        let Some(mut difference) = compared else {
-            // Nobody but a forger wrote that cursor.
-            return Self::begin(setup, handles, None, cancel);
-        };
+        let mut compared = Compared::with(previous, &files, &walked.troubles);
         let examiner = Arc::new(Examiner {
             door: Arc::new(Door::to(&place.path, links(&setup))),
             files: Arc::clone(&files),
-            precision,
+            precision: compared.precision,
             prefix: setup.prefix.clone(),
-            limits: Limits {
-                file: setup.config.max_file_bytes,
-                blob: setup.blob_max_bytes,
-            },
-            handles,
+            limits: limits(&setup),
+            handles: begin.handles,
             item_limit: item_limit(setup.max_message_bytes),
             scan_start,
         });
-        let moves = take_renames(&mut difference, &examiner, cancel)?;
+        let moves = take_renames(&mut compared.difference, &examiner, cancel)?;
+        let Difference { tasks, gone } = compared.difference;
         let mut round = Self {
             place,
-            incremental,
-            assembler: BatchAssembler::new(setup.max_message_bytes),
+            incremental: compared.is_incremental,
+            items: Items::below(&setup.prefix, setup.max_message_bytes),
             moved: moves.iter().map(|(_, to)| *to).collect(),
             moves: moves.into_iter(),
-            gone: difference.gone.into_iter(),
+            gone: gone.into_iter(),
             troubles: std::mem::take(&mut walked.troubles).into_iter(),
             files,
-            pipeline: reading(difference.tasks, setup.config.max_file_bytes, examiner),
+            pipeline: reading(tasks, setup.config.max_file_bytes, examiner),
             lost: VecDeque::new(),
-            listing,
-            precision,
-            cursor: None,
+            listing: compared.listing,
+            precision: compared.precision,
             report: Report::default(),
-            batches: 0,
             setup,
         };
         round.report(walked);
         Ok(round)
     }
 
-    /// Returns the continuation under which the next batch is asked for.
-    pub(crate) fn continuation(&self) -> String {
-        format!("b{}", self.batches)
-    }
-
-    /// Returns the next batch, and whether it is the last.
-    pub(crate) fn batch(
-        &mut self,
-        max_items: usize,
-        cancel: &CancelFlag,
-    ) -> Result<(ScanResult, bool), RpcError> {
-        while !self.assembler.is_ready(max_items) {
-            if self.say_what_is_known() {
-                continue;
-            }
-            if let Some((task, outcome)) = self.pipeline.next(cancel)? {
-                self.say(task, outcome);
-                continue;
-            }
-            // What was not found while reading is gone only if the folder is not.
-            self.place.is_still_there()?;
-            if let Some(file) = self.lost.pop_front() {
-                let files = Arc::clone(&self.files);
-                self.say_deletion(&files[file].path);
-                continue;
-            }
-            match self.last_batch(max_items) {
-                Some(last) => return Ok((last, true)),
-                None => break,
-            }
-        }
-        self.batches += 1;
-        let result = ScanResult {
-            items: self.assembler.take(max_items),
-            end: ScanEnd::Next(self.continuation()),
-        };
-        Ok((result, false))
-    }
-
-    /// Returns what people should hear, after the last batch.
-    pub(crate) fn into_lines(self) -> Vec<String> {
-        self.report.lines()
-    }
-
-    fn last_batch(&mut self, max_items: usize) -> Option<ScanResult> {
-        let cursor = self.cursor.take().unwrap_or_else(|| self.next_cursor());
-        let length = cursor.as_ref().map_or(0, String::len);
-        let Some(items) = self.assembler.take_rest(max_items, length) else {
-            self.cursor = Some(cursor);
-            return None;
-        };
-        Some(ScanResult {
-            items,
-            end: ScanEnd::Final {
-                cursor,
-                incremental: self.incremental,
-            },
-        })
-    }
-
-    /// Writes the listing down as exactly as a message allows.
-    fn next_cursor(&mut self) -> NextCursor {
-        let limit = item_limit(self.setup.max_message_bytes);
-        let precisions = PRECISIONS.into_iter().map(|most| self.precision.min(most));
-        let mut precisions: Vec<usize> = precisions.collect();
-        precisions.dedup();
-        let mut written = precisions.into_iter().filter_map(|precision| {
-            let lines = self.listing.lines();
-            let text = cursor::encode(lines, self.setup.owner, precision, limit)?;
-            Some((precision, text))
-        });
-        let written = written.next();
-        let note = match &written {
-            Some((0, _)) => SHORT_OF_FINGERPRINTS,
-            Some(_) => return written.map(|(_, text)| text),
-            None => WITHOUT_CURSOR,
-        };
-        self.report.note(note.to_owned());
-        written.map(|(_, text)| text)
-    }
-
-    fn uri(&self, path: &[u8]) -> String {
-        path::file_uri(&self.setup.prefix, path)
-    }
-
-    fn push(&mut self, item: &Item) {
-        let limit = item_limit(self.setup.max_message_bytes);
-        self.assembler.push(encode_segments(item, limit));
-    }
-
     /// Says one of the things that are known before reading, if there is one left.
     fn say_what_is_known(&mut self) -> bool {
         if let Some((from, to)) = self.moves.next() {
-            let (from_uri, to_uri) = (self.uri(&from), self.uri(&self.files[to].path));
-            self.push(&Item::Move { from_uri, to_uri });
+            self.items.say_move(&from, &self.files[to].path);
             return true;
         }
         if let Some(entry) = self.gone.next() {
-            self.say_deletion(&entry.path);
+            self.items.say_deletion(&entry.path);
             return true;
         }
         let trouble = self.troubles.next();
@@ -248,11 +121,6 @@ impl Round {
             self.say_trouble(trouble);
         }
         trouble.is_some()
-    }
-
-    fn say_deletion(&mut self, path: &[u8]) {
-        let file_uri = self.uri(path);
-        self.push(&Item::Delete { file_uri });
     }
 
     fn report(&mut self, walked: Walked) {
@@ -273,11 +141,11 @@ impl Round {
         if self.setup.config.only.is_none() && self.setup.config.unreadable == OnTrouble::Skip {
             return self.report.skipped(UNREADABLE, &trouble.path);
         }
-        let mut uri = self.uri(&trouble.path);
+        let mut uri = self.items.uri(&trouble.path);
         if trouble.is_folder {
             uri.push('/');
         }
-        self.push(&Item::Error(ErrorItem {
+        self.items.say(&Item::Error(ErrorItem {
             file_uri: (!trouble.path.is_empty()).then_some(uri),
             code: ItemErrorCode::SourceUnavailable,
             message: trouble.message.clone(),
@@ -290,27 +158,20 @@ impl Round {
             Outcome::Unchanged(seen) => self.listing.note(task.file, &seen),
             Outcome::Document(seen, texts) => {
                 self.listing.note(task.file, &seen);
-                self.assembler.push(texts);
+                self.items.say_texts(texts);
             }
             Outcome::Unsupported(seen) => self.say_unsupported(task, &seen),
             Outcome::Gone => self.lose(&task),
             Outcome::Refused(message) => {
                 self.say_trouble(&Trouble {
-                    path: self.path(&task),
+                    path: self.files[task.file].path.clone(),
                     is_folder: false,
                     message,
                     retryable: true,
                 });
                 self.doubt(task);
             }
-            Outcome::Failed {
-                code,
-                message,
-                retryable,
-            } => {
-                self.say_failure(&task, code, message, retryable);
-                self.doubt(task);
-            }
+            Outcome::Failed(failure) => self.say_failure(task, failure),
         }
     }
 
@@ -318,18 +179,18 @@ impl Round {
     fn say_unsupported(&mut self, task: Task, seen: &Seen) {
         let config = &self.setup.config;
         if config.only.is_some() || config.unsupported == OnTrouble::Error {
-            let why = "the format is not supported".to_owned();
-            self.say_failure(&task, ItemErrorCode::ContentInvalid, why, false);
-            return self.doubt(task);
+            let why = "the format is not supported";
+            return self.say_failure(task, Failure::of_content(why));
         }
         self.lose(&task);
         self.report.unsupported(&self.files[task.file].path);
         self.listing.note(task.file, seen);
     }
 
-    fn say_failure(&mut self, task: &Task, code: ItemErrorCode, message: String, retryable: bool) {
-        let uri = self.uri(&self.path(task));
-        self.push(&Item::error(uri, code, message, retryable));
+    fn say_failure(&mut self, task: Task, failure: Failure) {
+        let path = &self.files[task.file].path;
+        self.items.say_failure(path, failure);
+        self.doubt(task);
     }
 
     /// Has the document of a file deleted, if there was one.
@@ -343,15 +204,102 @@ impl Round {
 
     /// Keeps what was known of a file that could not be looked at, and looks again next time.
     fn doubt(&mut self, task: Task) {
-        let path = self.path(&task);
         if let Some(seen) = task.previous {
+            let path = self.files[task.file].path.clone();
             let entry = Entry { path, seen: *seen };
             self.listing.keep(entry.doubted());
         }
     }
+}
 
-    fn path(&self, task: &Task) -> Box<[u8]> {
-        self.files[task.file].path.clone()
+impl dpe_connector_files::Round for Round {
+    type Held = Held;
+
+    fn items(&mut self) -> &mut Items {
+        &mut self.items
+    }
+
+    fn say_more(&mut self, cancel: &CancelFlag) -> Result<bool, RpcError> {
+        if self.say_what_is_known() {
+            return Ok(true);
+        }
+        if let Some((task, outcome)) = self.pipeline.next(cancel)? {
+            self.say(task, outcome);
+            return Ok(true);
+        }
+        // What was not found while reading is gone only if the folder is not.
+        self.place.is_still_there()?;
+        let lost = self.lost.pop_front();
+        if let Some(file) = lost {
+            self.items.say_deletion(&self.files[file].path);
+        }
+        Ok(lost.is_some())
+    }
+
+    fn end(&mut self) -> RoundEnd {
+        let owner = self.setup.owner;
+        let limit = self.items.limit();
+        let written = written(&mut self.listing, owner, self.precision, limit);
+        if let Some(note) = written.note {
+            self.report.note(note.to_owned());
+        }
+        RoundEnd {
+            cursor: written.cursor,
+            incremental: self.incremental,
+        }
+    }
+
+    fn into_lines(self) -> Vec<String> {
+        self.report.lines()
+    }
+}
+
+/// Makes sure of the root and finds out what is in it.
+fn look(setup: &Setup, cancel: &CancelFlag) -> Result<(Place, Walked), RpcError> {
+    let place = root::checked(&setup.config.root)?;
+    let walked = match &setup.config.only {
+        Some(paths) => named::look_at(&place.path, paths),
+        None => walk(&place.path, &setup.config, &setup.globs, cancel)?,
+    };
+    place.is_still_there()?;
+    Ok((place, walked))
+}
+
+/// What the files are beside those of the round before.
+struct Compared {
+    difference: Difference,
+    /// What is known without a look.
+    listing: Listing,
+    /// So many bytes of each fingerprint are known.
+    precision: usize,
+    is_incremental: bool,
+}
+
+impl Compared {
+    fn with(previous: Option<Previous>, files: &Arc<Vec<Found>>, unknown: &[Trouble]) -> Self {
+        let compared = |previous: Option<&Previous>| {
+            let mut listing = Listing::of(Arc::clone(files));
+            let entries = previous.into_iter().flat_map(Previous::entries);
+            let difference = compare(entries, files, unknown, &mut listing).ok()?;
+            Some(Self {
+                difference,
+                listing,
+                precision: previous.map_or(Fingerprint::BYTES, Previous::precision),
+                is_incremental: previous.is_some(),
+            })
+        };
+        // Nobody but a forger wrote a cursor that breaks off.
+        compared(previous.as_ref())
+            .or_else(|| compared(None))
+            .expect("nothing to compare with is no damage")
+    }
+}
+
+/// Returns how large files may be.
+fn limits(setup: &Setup) -> Limits {
+    Limits {
+        file: setup.config.max_file_bytes,
+        blob: setup.blob_max_bytes,
     }
 }
 
@@ -362,17 +310,6 @@ fn links(setup: &Setup) -> Links {
         (None, true) => Links::Within,
         (None, false) => Links::Refused,
     }
-}
-
-/// Compares what a cursor holds with what the walk found; nothing if the cursor breaks off.
-fn compared(
-    previous: Option<Previous>,
-    files: &[Found],
-    unknown: &[Trouble],
-    listing: &mut Listing,
-) -> Option<Difference> {
-    let entries = previous.iter().flat_map(Previous::entries);
-    compare(entries, files, unknown, listing).ok()
 }
 
 /// Starts the workers on what has to be read.

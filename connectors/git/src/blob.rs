@@ -1,22 +1,18 @@
 //! Turns one blob into what is said about it. Runs on worker threads.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use dpe_connector::content::BlobSource;
-use dpe_connector::{ItemErrorCode, encode_segments, path};
-use dpe_connector_files::{self as files, HEAD_BYTES, Limits, NoDocument, file_name};
+use dpe_connector::{encode_segments, path};
+use dpe_connector_files::{
+    self as files, Failure, HEAD_BYTES, Handles, Limits, NoDocument, file_name,
+};
 use gix::ObjectId;
 use serde_json::value::RawValue;
 
-use crate::handles::Handles;
+use crate::held::Held;
 use crate::repository::Repository;
-
-/// Longest blob whose bytes travel inside its item.
-const INLINE_BYTES: u64 = 64 << 10;
 
 /// A pointer file of git-lfs is shorter than this (its specification).
 const POINTER_BYTES: u64 = 1024;
@@ -47,14 +43,7 @@ pub(crate) enum Outcome {
     /// It only says where git-lfs keeps the content.
     Pointer,
     /// No document can be made of it.
-    Failed {
-        /// The kind of failure.
-        code: ItemErrorCode,
-        /// For people.
-        message: String,
-        /// Whether waiting may help.
-        retryable: bool,
-    },
+    Failed(Failure),
 }
 
 /// Everything about a round that a worker needs.
@@ -66,7 +55,7 @@ pub(crate) struct Examiner {
     /// How large blobs may be.
     pub(crate) limits: Limits,
     /// Where blobs are noted whose bytes may be asked for.
-    pub(crate) handles: Arc<Handles>,
+    pub(crate) handles: Arc<Handles<Held>>,
     /// Longest text of an item, in bytes.
     pub(crate) item_limit: usize,
     /// Whether something could not be read that has to be there.
@@ -78,7 +67,10 @@ impl Examiner {
     pub(crate) fn examine(&self, task: &Task) -> Outcome {
         let name = file_name(&task.path);
         match files::wanted(name, NO_TEXT, self.limits) {
-            Some(wanted) if task.size > wanted.limit => return self.too_large(task, wanted.limit),
+            Some(wanted) if task.size > wanted.limit => {
+                let failure = Failure::too_large(task.size, wanted.limit, self.limits);
+                return Outcome::Failed(failure);
+            }
             // Not read to find out whether it begins like a text.
             None if task.size > self.limits.file => return Outcome::Unsupported,
             _ => {}
@@ -87,11 +79,8 @@ impl Examiner {
             Ok(bytes) => bytes,
             Err(why) => {
                 self.is_damaged.store(true, Ordering::Relaxed);
-                return Outcome::Failed {
-                    code: ItemErrorCode::SourceUnavailable,
-                    message: format!("blob {}: {why}", task.id),
-                    retryable: true,
-                };
+                let why = format!("blob {}: {why}", task.id);
+                return Outcome::Failed(Failure::of_source(why));
             }
         };
         if is_pointer(&bytes) {
@@ -136,9 +125,8 @@ impl Examiner {
             let whole = || BlobSource::Inline {
                 inline: String::new(),
             };
-            let made = catch_unwind(|| files::document(String::new(), name, &bytes, whole));
-            match made {
-                Ok(Err(NoDocument::Unsupported)) => None,
+            match files::document(String::new(), name, &bytes, whole) {
+                Err(NoDocument::Unsupported) => None,
                 _ => files::format_of(name, head(&bytes)),
             }
         }))
@@ -147,53 +135,15 @@ impl Examiner {
     fn document(&self, task: &Task, bytes: &[u8]) -> Outcome {
         let uri = path::file_uri(&self.prefix, &task.path);
         let name = file_name(&task.path);
-        // One blob that trips over a defect must not end the round of all others.
-        let whole = || self.whole(task, bytes);
-        let made = catch_unwind(AssertUnwindSafe(|| {
-            files::document(uri, name, bytes, whole)
-        }));
-        match made {
-            Ok(Ok(item)) => Outcome::Document(encode_segments(&item, self.item_limit)),
-            Ok(Err(NoDocument::Unsupported)) => Outcome::Unsupported,
-            Ok(Err(NoDocument::Invalid(message))) => Outcome::Failed {
-                code: ItemErrorCode::ContentInvalid,
-                message,
-                retryable: false,
-            },
-            Err(_) => Outcome::Failed {
-                code: ItemErrorCode::Internal,
-                message: "the extraction failed; see the connector's messages".into(),
-                retryable: false,
-            },
-        }
-    }
-
-    /// Returns where the bytes of a blob are: in the item itself, if they are few.
-    fn whole(&self, task: &Task, bytes: &[u8]) -> BlobSource {
-        if task.size <= INLINE_BYTES {
-            let inline = STANDARD.encode(bytes);
-            return BlobSource::Inline { inline };
-        }
-        BlobSource::Handle {
-            handle: self.handles.give(&self.repository, task.id),
-            size: Some(task.size),
-        }
-    }
-
-    fn too_large(&self, task: &Task, limit: u64) -> Outcome {
-        let whose = if limit == self.limits.blob {
-            "the remote takes in one blob"
-        } else {
-            "max_file_bytes"
+        let held = || Held {
+            repository: Arc::clone(&self.repository),
+            blob: task.id,
         };
-        Outcome::Failed {
-            code: ItemErrorCode::ContentInvalid,
-            message: format!(
-                "the file has {} bytes, more than {whose} ({limit}); leave it out with `exclude` \
-                 or .dpeignore",
-                task.size
-            ),
-            retryable: false,
+        let whole = || files::whole_bytes(bytes, task.size, || self.handles.give(task.id, held()));
+        match files::document(uri, name, bytes, whole) {
+            Ok(item) => Outcome::Document(encode_segments(&item, self.item_limit)),
+            Err(NoDocument::Unsupported) => Outcome::Unsupported,
+            Err(NoDocument::Failed(failure)) => Outcome::Failed(failure),
         }
     }
 }

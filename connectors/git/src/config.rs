@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use dpe_connector_files::Globs;
+use dpe_connector_files::{Globs, OnTrouble};
 use serde::{Deserialize, Serialize};
 
 use crate::place::Place;
@@ -51,16 +51,6 @@ pub(crate) enum Mode {
     Files,
     /// Repositories with their commits.
     History,
-}
-
-/// Whether something is passed over or reported as a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum OnTrouble {
-    /// An `error` item: the round ends as partial.
-    Error,
-    /// A line on stderr.
-    Skip,
 }
 
 fn head() -> String {

@@ -8,26 +8,21 @@ use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
 };
-use dpe_connector_files::Owner;
+use dpe_connector_files::{self as shared, Beginning, Items, Owner, RoundEnd, Scans};
 
 use crate::cache::{self, Fetched};
 use crate::config::{Checked, Config, Mode};
-use crate::handles::Handles;
+use crate::held::{Held, LastRead};
 use crate::place::{NotBegun, Place, source_failed};
 use crate::repository::Repository;
 use crate::selection::Selection;
 use crate::{NAME, VERSION, files, head, history};
 
-/// Items of a batch when the runner does not say.
-const DEFAULT_MAX_ITEMS: usize = 100;
-
 /// The connector for git repositories.
 pub struct Git {
-    stderr: Box<dyn Write + Send>,
     setup: Option<Arc<Setup>>,
-    round: Option<Round>,
-    /// Of the round at hand, or of the last one.
-    handles: Arc<Handles>,
+    scans: Scans<Round>,
+    last_read: LastRead,
 }
 
 /// What `initialize` said, for the life of the process.
@@ -48,7 +43,6 @@ struct Round {
     work: Work,
     /// Where the objects are, if they were fetched.
     fetched: Option<Fetched>,
-    batches: u64,
 }
 
 enum Work {
@@ -60,29 +54,34 @@ impl Git {
     /// Returns the connector; what it has to tell people goes to `stderr`.
     pub fn new(stderr: Box<dyn Write + Send>) -> Self {
         Self {
-            stderr,
             setup: None,
-            round: None,
-            handles: Arc::new(Handles::of_round(0)),
+            scans: Scans::new(stderr),
+            last_read: LastRead::default(),
         }
     }
 
-    fn begin(&mut self, params: &ScanParams, cancel: &CancelFlag) -> Result<Round, RpcError> {
+    fn setup(&self) -> Result<Arc<Setup>, RpcError> {
         let setup = self.setup.clone();
-        let setup = setup
-            .ok_or_else(|| RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first"))?;
-        let cursor = params.cursor.as_deref();
+        setup.ok_or_else(|| RpcError::new(ErrorCode::InvalidRequest, "`initialize` comes first"))
+    }
+}
+
+impl Round {
+    /// Fetches what is to be fetched, and begins with what is there.
+    fn begin(
+        setup: &Arc<Setup>,
+        begin: &mut Beginning<'_, Held>,
+        cancel: &CancelFlag,
+    ) -> Result<Self, RpcError> {
         let Place::Url(url) = &setup.place else {
-            let begun = self.begin_at(&setup, None, cursor, cancel);
-            return begun.map_err(NotBegun::into_error);
+            return Self::begin_at(setup, None, begin, cancel).map_err(NotBegun::into_error);
         };
-        let fetch = |stderr: &mut dyn Write| cache::fetch(&setup, url, stderr, cancel);
-        let fetched = fetch(&mut *self.stderr)?;
-        let begun = match self.begin_at(&setup, Some(fetched.clone()), cursor, cancel) {
+        let fetched = cache::fetch(setup, url, begin.stderr, cancel)?;
+        let begun = match Self::begin_at(setup, Some(fetched.clone()), begin, cancel) {
             Err(NotBegun::Damaged(_)) if fetched.was_there => {
                 fetched.discard();
-                let fetched = fetch(&mut *self.stderr)?;
-                self.begin_at(&setup, Some(fetched), cursor, cancel)
+                let fetched = cache::fetch(setup, url, begin.stderr, cancel)?;
+                Self::begin_at(setup, Some(fetched), begin, cancel)
             }
             begun => begun,
         };
@@ -90,18 +89,18 @@ impl Git {
     }
 
     fn begin_at(
-        &self,
         setup: &Arc<Setup>,
         fetched: Option<Fetched>,
-        cursor: Option<&str>,
+        begin: &Beginning<'_, Held>,
         cancel: &CancelFlag,
-    ) -> Result<Round, NotBegun> {
+    ) -> Result<Self, NotBegun> {
         let work = match setup.config.mode {
             Mode::Files => {
-                let round = self.files(setup, fetched.as_ref(), cursor, cancel)?;
+                let round = begin_files(setup, fetched.as_ref(), begin, cancel)?;
                 Work::Files(Box::new(round))
             }
             Mode::History => {
+                let cursor = begin.cursor.as_deref();
                 let round = history::Round::begin(setup, fetched.as_ref(), cursor, cancel);
                 Work::History(Box::new(round.map_err(|error| match error.code {
                     ErrorCode::SourceFailed => NotBegun::Damaged(error),
@@ -109,57 +108,56 @@ impl Git {
                 })?))
             }
         };
-        Ok(Round {
-            work,
-            fetched,
-            batches: 0,
-        })
-    }
-
-    fn files(
-        &self,
-        setup: &Arc<Setup>,
-        fetched: Option<&Fetched>,
-        cursor: Option<&str>,
-        cancel: &CancelFlag,
-    ) -> Result<files::Round, NotBegun> {
-        let failed = |why: String| NotBegun::Damaged(source_failed(&setup.place, &why));
-        let (path, reference) = match (fetched, &setup.place) {
-            (Some(fetched), _) => (&fetched.folder, fetched.reference.as_deref()),
-            (None, Place::Folder(path)) => (path, Some(&*setup.config.reference)),
-            (None, Place::Url(_)) => return Err(failed("not fetched".to_owned())),
-        };
-        let repository = Arc::new(Repository::open(path).map_err(failed)?);
-        let commit = match reference {
-            Some(reference) => head::commit(&repository, reference).map_err(failed)?,
-            None => None,
-        };
-        let handles = Arc::clone(&self.handles);
-        files::Round::begin(setup, &repository, handles, commit, cursor, cancel)
+        Ok(Self { work, fetched })
     }
 }
 
-impl Round {
-    /// Returns the continuation under which the next batch is asked for.
-    fn continuation(&self) -> String {
-        continuation(self.batches)
-    }
+fn begin_files(
+    setup: &Arc<Setup>,
+    fetched: Option<&Fetched>,
+    begin: &Beginning<'_, Held>,
+    cancel: &CancelFlag,
+) -> Result<files::Round, NotBegun> {
+    let failed = |why: String| NotBegun::Damaged(source_failed(&setup.place, &why));
+    let (path, reference) = match (fetched, &setup.place) {
+        (Some(fetched), _) => (&fetched.folder, fetched.reference.as_deref()),
+        (None, Place::Folder(path)) => (path, Some(&*setup.config.reference)),
+        (None, Place::Url(_)) => return Err(failed("not fetched".to_owned())),
+    };
+    let repository = Arc::new(Repository::open(path).map_err(failed)?);
+    let commit = match reference {
+        Some(reference) => head::commit(&repository, reference).map_err(failed)?,
+        None => None,
+    };
+    let handles = Arc::clone(&begin.handles);
+    let cursor = begin.cursor.as_deref();
+    files::Round::begin(setup, &repository, handles, commit, cursor, cancel)
+}
 
-    fn batch(
-        &mut self,
-        max_items: usize,
-        cancel: &CancelFlag,
-    ) -> Result<(ScanResult, bool), RpcError> {
-        self.batches += 1;
-        let batches = self.batches;
-        let next = || continuation(batches);
+impl shared::Round for Round {
+    type Held = Held;
+
+    fn items(&mut self) -> &mut Items {
         match &mut self.work {
-            Work::Files(round) => round.batch(max_items, next, cancel),
-            Work::History(round) => round.batch(max_items, next, cancel),
+            Work::Files(round) => round.items(),
+            Work::History(round) => round.items(),
         }
     }
 
-    /// Ends the round and returns what people should hear.
+    fn say_more(&mut self, cancel: &CancelFlag) -> Result<bool, RpcError> {
+        match &mut self.work {
+            Work::Files(round) => round.say_more(cancel),
+            Work::History(round) => round.say_more(cancel),
+        }
+    }
+
+    fn end(&mut self) -> RoundEnd {
+        match &mut self.work {
+            Work::Files(round) => round.end(),
+            Work::History(round) => round.end(),
+        }
+    }
+
     fn into_lines(self) -> Vec<String> {
         let (is_damaged, lines) = match self.work {
             Work::Files(round) => (round.is_damaged(), round.into_lines()),
@@ -170,10 +168,6 @@ impl Round {
         }
         lines
     }
-}
-
-fn continuation(batches: u64) -> String {
-    format!("b{batches}")
 }
 
 impl Connector for Git {
@@ -208,29 +202,9 @@ impl Connector for Git {
     }
 
     fn scan(&mut self, params: ScanParams, cancel: &CancelFlag) -> Result<ScanResult, RpcError> {
-        let mut round = match &params.next {
-            None => {
-                // An abandoned round ends before the next one begins.
-                self.round = None;
-                self.handles = Arc::new(Handles::of_round(self.handles.round() + 1));
-                self.begin(&params, cancel)?
-            }
-            Some(next) => self
-                .round
-                .take_if(|round| round.continuation() == *next)
-                .ok_or_else(ScanParams::expired_next)?,
-        };
-        let max_items = params.max_items.map_or(DEFAULT_MAX_ITEMS, |n| n as usize);
-        let (result, is_last) = round.batch(max_items, cancel)?;
-        if is_last {
-            for line in round.into_lines() {
-                // Nobody reads it if it cannot be written.
-                let _ = writeln!(self.stderr, "{line}");
-            }
-        } else {
-            self.round = Some(round);
-        }
-        Ok(result)
+        let setup = self.setup()?;
+        let begin = |mut begin: Beginning<'_, Held>| Round::begin(&setup, &mut begin, cancel);
+        self.scans.scan(params, begin, cancel)
     }
 
     fn read_blob(
@@ -238,10 +212,9 @@ impl Connector for Git {
         mut params: ReadBlobParams,
         _cancel: &CancelFlag,
     ) -> Result<BlobChunk, RpcError> {
-        if let Some(setup) = &self.setup {
-            let most = largest_chunk(setup.max_message_bytes);
-            params.max_bytes = params.max_bytes.min(most);
-        }
-        self.handles.read(&params)
+        let most = largest_chunk(self.setup()?.max_message_bytes);
+        params.max_bytes = params.max_bytes.min(most);
+        let held = self.scans.held(&params.handle)?;
+        self.last_read.read(&held, &params)
     }
 }

@@ -9,19 +9,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dpe_connector::batch::item_limit;
-use dpe_connector::scan::ScanEnd;
-use dpe_connector::{
-    BatchAssembler, CancelFlag, Item, ItemErrorCode, RpcError, ScanResult, encode_segments, path,
+use dpe_connector::{CancelFlag, RpcError};
+use dpe_connector_files::{
+    BUDGET, Failure, Handles, Items, Kind, Limits, OnTrouble, Pipeline, Report, RoundEnd, threads,
 };
-use dpe_connector_files::{BUDGET, Kind, Limits, Pipeline, Report, threads};
 use gix::ObjectId;
 
 use crate::blob::{Examiner, Outcome, Task};
-use crate::config::OnTrouble;
 use crate::connector::Setup;
 use crate::cursor;
-use crate::handles::Handles;
+use crate::held::Held;
 use crate::kinship::are_related;
 use crate::place::{NotBegun, source_failed};
 use crate::renames::{Move, moves};
@@ -36,7 +33,7 @@ pub(crate) struct Round {
     incremental: bool,
     /// Nothing keeps the cursor that was given.
     cursor: Option<String>,
-    assembler: BatchAssembler,
+    items: Items,
     pipeline: Pipeline<Task, (Task, Outcome)>,
     examiner: Arc<Examiner>,
     report: Report,
@@ -51,7 +48,7 @@ impl Round {
     pub(crate) fn begin(
         setup: &Arc<Setup>,
         repository: &Arc<Repository>,
-        handles: Arc<Handles>,
+        handles: Arc<Handles<Held>>,
         commit: Option<ObjectId>,
         cursor: Option<&str>,
         cancel: &CancelFlag,
@@ -63,6 +60,7 @@ impl Round {
             (Some(Some(_)), None) => None,
             _ => Some(cursor::of_files(setup.owner, commit)),
         };
+        let items = Items::below(&setup.prefix, setup.max_message_bytes);
         let examiner = Arc::new(Examiner {
             repository: Arc::clone(repository),
             prefix: setup.prefix.clone(),
@@ -71,7 +69,7 @@ impl Round {
                 blob: setup.blob_max_bytes,
             },
             handles,
-            item_limit: item_limit(setup.max_message_bytes),
+            item_limit: items.limit(),
             is_damaged: AtomicBool::new(false),
         });
         let moves = moves(&difference.changes, &examiner, cancel)?;
@@ -81,45 +79,44 @@ impl Round {
             setup: Arc::clone(setup),
             incremental,
             cursor,
-            assembler: BatchAssembler::new(setup.max_message_bytes),
+            items,
             pipeline: reading(tasks, Arc::clone(&examiner)),
             examiner,
             report: Report::default(),
         };
-        round.say_moves(&moves);
-        gone.iter().for_each(|path| round.say_deletion(path));
+        for found in &moves {
+            round.items.say_move(&found.from, &found.to);
+        }
+        for path in gone {
+            round.items.say_deletion(path);
+        }
         for (kind, path) in &difference.skipped {
             round.report.skipped(*kind, path);
         }
         Ok(round)
     }
 
-    /// Returns the next batch, and whether it is the last.
-    pub(crate) fn batch(
-        &mut self,
-        max_items: usize,
-        next: impl FnOnce() -> String,
-        cancel: &CancelFlag,
-    ) -> Result<(ScanResult, bool), RpcError> {
-        while !self.assembler.is_ready(max_items) {
-            match self.pipeline.next(cancel)? {
-                Some((task, outcome)) => self.say(task, outcome),
-                None => {
-                    let length = self.cursor.as_ref().map_or(0, String::len);
-                    if let Some(items) = self.assembler.take_rest(max_items, length) {
-                        let end = ScanEnd::Final {
-                            cursor: self.cursor.take(),
-                            incremental: self.incremental,
-                        };
-                        return Ok((ScanResult { items, end }, true));
-                    }
-                    break;
-                }
-            }
+    /// Returns where it says its items.
+    pub(crate) fn items(&mut self) -> &mut Items {
+        &mut self.items
+    }
+
+    /// Says what became of the next blob, and returns whether there was one.
+    pub(crate) fn say_more(&mut self, cancel: &CancelFlag) -> Result<bool, RpcError> {
+        let next = self.pipeline.next(cancel)?;
+        let is_more = next.is_some();
+        if let Some((task, outcome)) = next {
+            self.say(task, outcome);
         }
-        let items = self.assembler.take(max_items);
-        let end = ScanEnd::Next(next());
-        Ok((ScanResult { items, end }, false))
+        Ok(is_more)
+    }
+
+    /// Returns how it ends.
+    pub(crate) fn end(&mut self) -> RoundEnd {
+        RoundEnd {
+            cursor: self.cursor.take(),
+            incremental: self.incremental,
+        }
     }
 
     /// Returns what people should hear, after the last batch.
@@ -132,48 +129,22 @@ impl Round {
         self.examiner.is_damaged.load(Ordering::Relaxed)
     }
 
-    fn uri(&self, path: &[u8]) -> String {
-        path::file_uri(&self.setup.prefix, path)
-    }
-
-    fn push(&mut self, item: &Item) {
-        let limit = item_limit(self.setup.max_message_bytes);
-        self.assembler.push(encode_segments(item, limit));
-    }
-
-    fn say_moves(&mut self, moves: &[Move]) {
-        for found in moves {
-            let (from_uri, to_uri) = (self.uri(&found.from), self.uri(&found.to));
-            self.push(&Item::Move { from_uri, to_uri });
-        }
-    }
-
-    fn say_deletion(&mut self, path: &[u8]) {
-        let file_uri = self.uri(path);
-        self.push(&Item::Delete { file_uri });
-    }
-
     fn say(&mut self, task: Task, outcome: Outcome) {
         match outcome {
-            Outcome::Document(texts) => self.assembler.push(texts),
+            Outcome::Document(texts) => self.items.say_texts(texts),
             Outcome::Pointer => {
                 self.report.skipped(POINTER, &task.path);
                 self.say_no_document(task);
             }
             Outcome::Unsupported if self.setup.config.unsupported == OnTrouble::Error => {
-                let code = ItemErrorCode::ContentInvalid;
                 let why = "the format is not supported";
-                self.push(&Item::error(self.uri(&task.path), code, why, false));
+                self.items.say_failure(&task.path, Failure::of_content(why));
             }
             Outcome::Unsupported => {
                 self.report.unsupported(&task.path);
                 self.say_no_document(task);
             }
-            Outcome::Failed {
-                code,
-                message,
-                retryable,
-            } => self.push(&Item::error(self.uri(&task.path), code, message, retryable)),
+            Outcome::Failed(failure) => self.items.say_failure(&task.path, failure),
         }
     }
 
@@ -181,7 +152,7 @@ impl Round {
     fn say_no_document(&mut self, task: Task) {
         let before = task.before.as_ref();
         if before.is_some_and(|(path, id)| self.examiner.had_document(path, *id)) {
-            self.say_deletion(&task.path);
+            self.items.say_deletion(&task.path);
         }
     }
 }

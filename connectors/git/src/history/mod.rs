@@ -13,15 +13,11 @@ use std::collections::VecDeque;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use dpe_connector::batch::item_limit;
 use dpe_connector::content::DocumentHead;
 use dpe_connector::item::{ErrorItem, Segment};
-use dpe_connector::scan::ScanEnd;
-use dpe_connector::{
-    BatchAssembler, CancelFlag, Item, ItemErrorCode, RpcError, ScanResult, encode_segments,
-};
+use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
 use dpe_connector_files::moves::{Holding, plan};
-use dpe_connector_files::{Kind, Report};
+use dpe_connector_files::{Items, Kind, Report, RoundEnd};
 
 use crate::cache::Fetched;
 use crate::connector::Setup;
@@ -45,7 +41,7 @@ const UNBORN: Kind = Kind("repository without commits", "repositories without co
 pub(crate) struct Round {
     setup: Arc<Setup>,
     incremental: bool,
-    assembler: BatchAssembler,
+    items: Items,
     /// Still to be read.
     waiting: VecDeque<Subject>,
     /// Being read.
@@ -78,7 +74,7 @@ impl Round {
         let found = find::find(setup, fetched, cancel)?;
         let mut round = Self {
             incremental: known.is_some(),
-            assembler: BatchAssembler::new(setup.max_message_bytes),
+            items: Items::below(&setup.prefix, setup.max_message_bytes),
             waiting: VecDeque::new(),
             open: None,
             heads: Heads::new(),
@@ -92,31 +88,17 @@ impl Round {
         Ok(round)
     }
 
-    /// Returns the next batch, and whether it is the last.
-    pub(crate) fn batch(
-        &mut self,
-        max_items: usize,
-        next: impl FnOnce() -> String,
-        cancel: &CancelFlag,
-    ) -> Result<(ScanResult, bool), RpcError> {
-        while !self.assembler.is_ready(max_items) {
-            cancel.check()?;
-            if self.say_more(cancel)? {
-                continue;
-            }
-            let cursor = cursor::of_history(self.setup.owner, &self.heads);
-            if let Some(items) = self.assembler.take_rest(max_items, cursor.len()) {
-                let end = ScanEnd::Final {
-                    cursor: Some(cursor),
-                    incremental: self.incremental,
-                };
-                return Ok((ScanResult { items, end }, true));
-            }
-            break;
+    /// Returns where it says its items.
+    pub(crate) fn items(&mut self) -> &mut Items {
+        &mut self.items
+    }
+
+    /// Returns how it ends.
+    pub(crate) fn end(&mut self) -> RoundEnd {
+        RoundEnd {
+            cursor: Some(cursor::of_history(self.setup.owner, &self.heads)),
+            incremental: self.incremental,
         }
-        let items = self.assembler.take(max_items);
-        let end = ScanEnd::Next(next());
-        Ok((ScanResult { items, end }, false))
     }
 
     /// Returns what people should hear, after the last batch.
@@ -152,14 +134,14 @@ impl Round {
         let moves = moves(known, &came, &went);
         for (from, to) in &moves {
             let (from_uri, to_uri) = (self.uri(from), self.uri(to));
-            self.push(&Item::Move { from_uri, to_uri });
+            self.items.say(&Item::Move { from_uri, to_uri });
         }
         for key in went
             .iter()
             .filter(|key| moves.iter().all(|(from, _)| from != *key))
         {
             let file_uri = self.uri(key);
-            self.push(&Item::Delete { file_uri });
+            self.items.say(&Item::Delete { file_uri });
         }
         for subject in found.subjects {
             let is_known = known.get(&subject.key) == subject.state.as_ref();
@@ -191,7 +173,7 @@ impl Round {
     }
 
     fn say_trouble(&mut self, trouble: &Trouble) {
-        self.push(&Item::Error(ErrorItem {
+        self.items.say(&Item::Error(ErrorItem {
             file_uri: Some(self.uri(&trouble.key)),
             code: ItemErrorCode::SourceUnavailable,
             message: trouble.why.clone(),
@@ -200,7 +182,8 @@ impl Round {
     }
 
     /// Says the next part of a document, and returns whether there was one.
-    fn say_more(&mut self, cancel: &CancelFlag) -> Result<bool, RpcError> {
+    pub(crate) fn say_more(&mut self, cancel: &CancelFlag) -> Result<bool, RpcError> {
+        cancel.check()?;
         let mut open = match self.open.take() {
             Some(open) => open,
             None => match self.waiting.pop_front() {
@@ -227,7 +210,7 @@ impl Round {
             file_type: FILE_TYPE.to_owned(),
             ..DocumentHead::default()
         };
-        self.push(&Item::Document(Segment {
+        self.items.say(&Item::Document(Segment {
             file_uri: open.uri.clone(),
             document: open.is_first.then_some(head),
             pages,
@@ -258,7 +241,7 @@ impl Round {
                 self.is_damaged = true;
                 self.heads.remove(&subject.key);
                 let code = ItemErrorCode::SourceUnavailable;
-                self.push(&Item::error(uri, code, why, true));
+                self.items.say(&Item::error(uri, code, why, true));
                 Ok(None)
             }
         }
@@ -266,11 +249,6 @@ impl Round {
 
     fn uri(&self, key: &str) -> String {
         find::uri(&self.setup.prefix, key)
-    }
-
-    fn push(&mut self, item: &Item) {
-        let limit = item_limit(self.setup.max_message_bytes);
-        self.assembler.push(encode_segments(item, limit));
     }
 }
 

@@ -1,30 +1,18 @@
-//! The files whose bytes a runner may ask for (connector contract §14.2).
+//! A file whose bytes a runner may ask for (connector contract §14.2).
 //!
-//! A handle stands for a file as it was when it was enumerated: should it have changed, no more of
-//! it is given out. Nothing is held but names and states.
+//! It stands for the file as it was when it was enumerated: should it have changed, no more of it
+//! is given out. Nothing is held but a name and a state.
 
-use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use dpe_connector::read_blob::{BlobChunk, ReadBlobParams};
 use dpe_connector::{ErrorCode, RpcError};
-use dpe_connector_files::shown;
+use dpe_connector_files::{CHUNK_BYTES, shown};
 
 use crate::door::Door;
 use crate::stat::Stat;
-
-/// Most bytes of one answer, whatever is asked for.
-const CHUNK_BYTES: u64 = 1 << 20;
-
-/// The handles of one round.
-#[derive(Debug)]
-pub(crate) struct Handles {
-    /// Sets the handles of this round apart from those of the rounds before.
-    round: u64,
-    files: Mutex<HashMap<String, Held>>,
-}
 
 /// A file, as it was.
 #[derive(Clone, Debug)]
@@ -37,50 +25,21 @@ pub(crate) struct Held {
     pub(crate) stat: Stat,
 }
 
-impl Handles {
-    /// Returns an empty table for a round with this number.
-    pub(crate) fn of_round(round: u64) -> Self {
-        Self {
-            round,
-            files: Mutex::default(),
-        }
-    }
-
-    /// Returns the number of the round.
-    pub(crate) fn round(&self) -> u64 {
-        self.round
-    }
-
-    /// Returns a handle for the bytes of a file.
-    pub(crate) fn give(&self, held: Held) -> String {
-        let mut files = self.files();
-        let handle = format!("{}.{}", self.round, files.len());
-        files.insert(handle.clone(), held);
-        handle
-    }
-
-    /// Reads bytes behind a handle.
+impl Held {
+    /// Reads bytes of it.
     ///
     /// # Errors
     ///
-    /// `unknown_handle`; `source_failed` if the file changed or cannot be read.
+    /// `source_failed` if it changed or cannot be read.
     pub(crate) fn read(&self, wanted: &ReadBlobParams) -> Result<BlobChunk, RpcError> {
-        let held = self.files().get(&wanted.handle).cloned();
-        let held = held.ok_or_else(|| RpcError::new(ErrorCode::UnknownHandle, "no such handle"))?;
-        held.read(wanted.offset, wanted.max_bytes.min(CHUNK_BYTES))
-            .map_err(|why| {
-                let path = shown(&held.path);
-                RpcError::new(ErrorCode::SourceFailed, format!("{path}: {why}")).retryable()
-            })
+        let most = wanted.max_bytes.min(CHUNK_BYTES);
+        self.chunk(wanted.offset, most).map_err(|why| {
+            let path = shown(&self.path);
+            RpcError::new(ErrorCode::SourceFailed, format!("{path}: {why}")).retryable()
+        })
     }
 
-    fn files(&self) -> MutexGuard<'_, HashMap<String, Held>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Held {
-    fn read(&self, offset: u64, max_bytes: u64) -> io::Result<BlobChunk> {
+    fn chunk(&self, offset: u64, max_bytes: u64) -> io::Result<BlobChunk> {
         let file = self.door.open(&self.path)?;
         let changed = || io::Error::other("the file changed after it was enumerated");
         if Stat::of(&file.metadata()?) != self.stat {
@@ -107,9 +66,9 @@ mod tests {
 
     type Change = fn(&Path);
 
-    fn wanted(handle: &str, offset: u64, max_bytes: u64) -> ReadBlobParams {
+    fn wanted(offset: u64, max_bytes: u64) -> ReadBlobParams {
         ReadBlobParams {
-            handle: handle.to_owned(),
+            handle: String::new(),
             offset,
             max_bytes,
         }
@@ -128,8 +87,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.png");
         fs::write(&path, b"0123456789").unwrap();
-        let handles = Handles::of_round(3);
-        let handle = handles.give(held(&path));
+        let held = held(&path);
         for (offset, most, bytes, eof) in [
             (4, 3, &b"456"[..], false),
             (0, 100, b"0123456789", true),
@@ -138,11 +96,9 @@ mod tests {
             (10, 1, b"", true),
             (u64::MAX, 1, b"", true),
         ] {
-            let chunk = handles.read(&wanted(&handle, offset, most));
+            let chunk = held.read(&wanted(offset, most));
             assert_eq!(chunk, Ok(BlobChunk::new(bytes, eof)), "{offset} {most}");
         }
-        let unknown = Handles::of_round(4).read(&wanted(&handle, 0, 1));
-        assert_eq!(unknown.unwrap_err().code, ErrorCode::UnknownHandle);
     }
 
     #[test]
@@ -163,11 +119,10 @@ mod tests {
         for (name, change) in changes {
             let path = folder.path().join(name);
             fs::write(&path, b"0123456789").unwrap();
-            let handles = Handles::of_round(1);
-            let handle = handles.give(held(&path));
-            assert!(handles.read(&wanted(&handle, 0, 4)).is_ok());
+            let held = held(&path);
+            assert!(held.read(&wanted(0, 4)).is_ok());
             change(&path);
-            let error = handles.read(&wanted(&handle, 4, 4)).unwrap_err();
+            let error = held.read(&wanted(4, 4)).unwrap_err();
             assert_eq!(error.code, ErrorCode::SourceFailed, "{name}");
             assert!(error.retryable, "{name}");
         }
