@@ -5,7 +5,7 @@ mod conflicts;
 mod example;
 mod guide;
 mod killed;
-mod killed_anywhere;
+mod killed_runner;
 mod moves;
 mod remotes;
 mod rig;
