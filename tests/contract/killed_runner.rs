@@ -1,6 +1,6 @@
 //! `kill -9` of the runner at every request it sends, before and after the server has seen it, and at every
-//! message it sends to the plugin: the next round completes what the source says, the remote holds it, and
-//! nothing of this instance's own is taken for somebody else's.
+//! message it sends to the plugin: the next round completes what the source says, be it the same or again what it was
+//! at first; the remote holds it, and nothing of this instance's own is taken for somebody else's.
 //!
 //! State is saved between two requests, so that a request that never arrives stands for the save before it, and one
 //! whose answer never arrives for the save that would have followed.
@@ -10,57 +10,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::rig::{Rig, delete, document, moved};
+use super::rig::Rig;
+use super::story::{self, Sequel};
 use crate::over_http::proxy::{Fault, FaultProxy, Meanwhile};
 
-/// What the source has at first.
-fn first() -> Value {
-    let names = ["a", "b", "c", "d", "e", "f", "g", "same"];
-    json!([names.map(|name| document(name, name))])
-}
-
-/// What became of it: creation, update, delete; a move, a move to another new name and on from there, both names of
-/// a move written afterwards; a delete and the document again; a swap.
-fn after() -> Value {
-    json!([
-        [
-            document("new", "new"),
-            document("a", "two"),
-            document("same", "same"),
-            delete("b"),
-            moved("c", "c2"),
-            moved("d", "d2"),
-            moved("d2", "d3"),
-        ],
-        [
-            document("c", "fresh"),
-            document("c2", "edited"),
-            delete("e"),
-            document("e", "again"),
-            moved("f", "t"),
-            moved("g", "f"),
-            moved("t", "g"),
-        ]
-    ])
-}
-
-fn expected() -> Value {
-    json!({
-        "new": "new", "a": "two", "same": "same", "c": "fresh", "c2": "edited", "d3": "d",
-        "e": "again", "f": "g", "g": "f",
-    })
-}
-
-/// A source with its first round behind it, and a proxy before its remote. Conflicts are reported.
+/// A source with its first round behind it, and a proxy before its remote.
 async fn prepared() -> (Rig, FaultProxy) {
     let mut rig = Rig::scripted();
     let proxy = FaultProxy::before(&rig.served.url).await;
-    rig.definition["conflict_policy"] = json!({"commit": "report", "delete": "report"});
     rig.definition["remote"]["url"] = json!(proxy.url);
-    rig.says(&json!({"full": first(), "cursor": "c1"}));
-    rig.succeeds();
+    story::begin(&mut rig);
     (rig, proxy)
 }
 
@@ -76,24 +37,6 @@ fn is_killed(rig: &Rig, victim: &Mutex<Option<Pid>>) -> bool {
     runner.wait().unwrap().code().is_none()
 }
 
-fn completes(rig: &Rig, at: &str) {
-    rig.says(&json!({"full": [[]], "incremental": after(), "cursor": "c2"}));
-    let ended = rig.run();
-    assert_eq!(ended.failures(), json!([]), "{at}: {ended:#?}");
-    assert_eq!(ended.code, Some(0), "{at}: {ended:#?}");
-    assert_eq!(rig.asked()[0], "scan c1", "{at}");
-    rig.holds(&expected());
-    has_nothing_left(rig, at);
-}
-
-/// The next round begins behind all that.
-fn has_nothing_left(rig: &Rig, at: &str) {
-    rig.says(&json!({"full": [[]], "incremental": [[]], "cursor": "c3"}));
-    let counts = rig.succeeds();
-    assert_eq!(rig.asked(), ["scan c2", "shutdown"], "{at}: {counts}");
-    rig.holds(&expected());
-}
-
 fn killing(victim: &Arc<Mutex<Option<Pid>>>) -> Meanwhile {
     let victim = Arc::clone(victim);
     Box::new(move || {
@@ -106,7 +49,7 @@ fn killing(victim: &Arc<Mutex<Option<Pid>>>) -> Meanwhile {
 }
 
 /// Kills the runner at request after request, until a round comes to its end before.
-async fn killed_at_every_request(fault: fn(Meanwhile) -> Fault) {
+async fn killed_at_every_request(fault: fn(Meanwhile) -> Fault, turn: usize) {
     for moment in 0.. {
         let (rig, proxy) = prepared().await;
         let victim = Arc::<Mutex<Option<Pid>>>::default();
@@ -115,46 +58,44 @@ async fn killed_at_every_request(fault: fn(Meanwhile) -> Fault) {
             let is_due = seen.fetch_add(1, Ordering::Relaxed) == moment;
             is_due.then(|| fault(killing(&known)))
         });
-        rig.says(&json!({"full": [[]], "incremental": after(), "cursor": "c2"}));
+        story::change(&rig, &[]);
         let was_killed = is_killed(&rig, &victim);
         proxy.choose(|_| None);
         if !was_killed {
             assert!(moment > 15, "{moment} requests");
             return;
         }
-        completes(&rig, &format!("request {moment}"));
+        let sequel = Sequel::of(moment + turn);
+        story::go_on(&rig, sequel, &format!("request {moment}, {sequel:?}"));
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_before_any_request_arrives() {
-    killed_at_every_request(Fault::Instead).await;
+    killed_at_every_request(Fault::Instead, 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_before_any_answer_arrives() {
-    killed_at_every_request(Fault::Afterwards).await;
+    killed_at_every_request(Fault::Afterwards, 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_while_the_plugin_is_asked_for_a_batch() {
     for moment in ["scan", "n1"] {
-        let (rig, _proxy) = prepared().await;
-        let says =
-            json!({"full": [[]], "incremental": after(), "cursor": "c2", "kills_at": moment});
-        rig.says(&says);
-        assert!(is_killed(&rig, &Mutex::default()), "{moment}");
-        completes(&rig, moment);
+        for sequel in Sequel::BOTH {
+            let (rig, _proxy) = prepared().await;
+            story::change(&rig, &[("kills_at", json!(moment))]);
+            assert!(is_killed(&rig, &Mutex::default()), "{moment}");
+            story::go_on(&rig, sequel, moment);
+        }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_behind_the_last_save() {
     let (rig, _proxy) = prepared().await;
-    let says =
-        json!({"full": [[]], "incremental": after(), "cursor": "c2", "kills_at": "shutdown"});
-    rig.says(&says);
+    story::change(&rig, &[("kills_at", json!("shutdown"))]);
     assert!(is_killed(&rig, &Mutex::default()));
-    rig.holds(&expected());
-    has_nothing_left(&rig, "shutdown");
+    story::is_at_its_end(&rig, "shutdown");
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use rustix::process::Pid;
 use serde_json::Value;
 
 /// A running server; killed when dropped.
@@ -43,6 +44,11 @@ impl Served {
             url: ready["url"].as_str().unwrap().to_owned(),
             _stdout: stdout,
         }
+    }
+
+    /// The process, for whoever kills it while others use it.
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
     }
 
     /// Ends the server as a power cut would, without a chance to tidy up.
