@@ -141,7 +141,7 @@ fn source_files() -> Vec<(String, PathBuf)> {
         let room = path.file_stem().unwrap().to_str().unwrap().to_owned();
         if path.is_dir() {
             collect(&path, &room, &mut files);
-        } else if room != "lib" && room != "main" {
+        } else if is_rust(&path) && room != "lib" && room != "main" {
             files.push((room, path));
         }
     }
@@ -154,10 +154,14 @@ fn collect(directory: &Path, room: &str, files: &mut Vec<(String, PathBuf)>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             collect(&path, room, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+        } else if is_rust(&path) {
             files.push((room.to_owned(), path));
         }
     }
+}
+
+fn is_rust(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "rs")
 }
 
 /// Returns the code of a file without comments and without its unit tests, which may build what
