@@ -57,22 +57,30 @@ pub(crate) fn fetch(
     stderr: &mut dyn Write,
     cancel: &CancelFlag,
 ) -> Result<Fetched, RpcError> {
-    let base = base(setup).map_err(|why| source_failed(&setup.place, &why))?;
-    let folder = base.join(short_hash(url.text.as_bytes()));
-    let _lock = lock(&folder, &setup.place, cancel)?;
-    let runner = Runner {
-        url,
-        stderr,
-        cancel,
-    };
-    let mut fetch = Fetch {
-        place: &setup.place,
-        reference: &setup.config.reference,
-        base: &base,
-        folder: &folder,
-        runner,
-    };
-    fetch.run()
+    let mut tries = 0..2;
+    loop {
+        let is_last = tries.next().is_none();
+        let base = base(setup).map_err(|why| source_failed(&setup.place, &why))?;
+        let folder = base.join(short_hash(url.text.as_bytes()));
+        let lock = Lock::wait(&folder, &setup.place, cancel)?;
+        let mut fetch = Fetch {
+            place: &setup.place,
+            reference: &setup.config.reference,
+            base: &base,
+            folder: &folder,
+            runner: Runner {
+                url,
+                stderr: &mut *stderr,
+                cancel,
+            },
+        };
+        let fetched = fetch.run();
+        // If somebody deleted the cache meanwhile, it is made once more.
+        if fetched.is_ok() || is_last || lock.is_held() {
+            return fetched;
+        }
+        cancel.check()?;
+    }
 }
 
 /// Returns the folder of the cache, which nobody else may look into.
@@ -111,19 +119,46 @@ fn base(setup: &Setup) -> Result<PathBuf, String> {
     Ok(base)
 }
 
-/// Waits until nobody else fetches the same.
-fn lock(folder: &Path, place: &Place, cancel: &CancelFlag) -> Result<File, RpcError> {
-    let path = folder.with_extension("lock");
-    let failed = |why: io::Error| {
-        source_failed(place, &format!("the cache {}: {why}", path.display())).retryable()
-    };
-    let file = File::create(&path).map_err(failed)?;
-    loop {
-        cancel.check()?;
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => thread::sleep(POLL),
-            Err(TryLockError::Error(why)) => return Err(failed(why)),
+/// Held while something is fetched into a folder.
+struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Waits until nobody else fetches the same.
+    fn wait(folder: &Path, place: &Place, cancel: &CancelFlag) -> Result<Self, RpcError> {
+        let path = folder.with_extension("lock");
+        let failed = |why: io::Error| {
+            source_failed(place, &format!("the cache {}: {why}", path.display())).retryable()
+        };
+        loop {
+            let file = File::create(&path).map_err(failed)?;
+            while let Err(why) = file.try_lock() {
+                cancel.check()?;
+                match why {
+                    TryLockError::WouldBlock => thread::sleep(POLL),
+                    TryLockError::Error(why) => return Err(failed(why)),
+                }
+            }
+            let path = path.clone();
+            let lock = Self { file, path };
+            // Whoever deletes the cache deletes the file, and the next one locks another.
+            if lock.is_held() {
+                return Ok(lock);
+            }
+            cancel.check()?;
+        }
+    }
+
+    /// Returns whether the lock still keeps others away.
+    fn is_held(&self) -> bool {
+        let same = |ours: fs::Metadata, theirs: fs::Metadata| {
+            (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino())
+        };
+        match (self.file.metadata(), fs::metadata(&self.path)) {
+            (Ok(ours), Ok(theirs)) => same(ours, theirs),
+            _ => false,
         }
     }
 }
@@ -134,6 +169,19 @@ fn short_hash(bytes: &[u8]) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
+}
+
+/// Removes whatever is at `path`, if anything is.
+fn removed(path: &Path) -> io::Result<()> {
+    let outcome = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(why) => Err(why),
+    };
+    match outcome {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
 }
 
 /// What the other side has.
@@ -162,7 +210,7 @@ impl Fetch<'_> {
         let own = format!("refs/dpe/{}", short_hash(self.reference.as_bytes()));
         let (with, without) = (fetched(Some(own.clone())), fetched(None));
         let Some(found) = self.ask()? else {
-            self.prepare("sha1")?;
+            self.prepare(self.folder, None)?;
             return Ok(without);
         };
         if was_there && self.has(&own, &found.id) {
@@ -173,18 +221,44 @@ impl Fetch<'_> {
         } else {
             "sha1"
         };
-        self.prepare(format)?;
-        let outcome = self.bring(&found, &own);
-        match outcome {
-            // The other side has just answered, so what is here may be the cause.
-            Err(Failed::Refused(_)) if was_there => {
-                with.discard();
-                self.prepare(format)?;
-                self.bring(&found, &own).map_err(|why| self.failed(why))?;
+        self.prepare(self.folder, Some(format))?;
+        match self.bring(self.folder, &found, &own) {
+            Err(Failed::Refused(why)) if was_there => {
+                let refused = self.failed(Failed::Refused(why));
+                self.replace(&own, format, refused)?;
             }
             outcome => outcome.map_err(|why| self.failed(why))?,
         }
         Ok(with)
+    }
+
+    /// Fetches everything anew, after fetching what is new was refused. What is here goes only when
+    /// something else is there in its place: it may be damaged, and it may be the other side that
+    /// cannot give anything.
+    fn replace(&mut self, own: &str, format: &str, refused: RpcError) -> Result<(), RpcError> {
+        // Often it does not even answer any more.
+        let found = self.ask()?.ok_or(refused.clone())?;
+        let fresh = self.folder.with_extension("new");
+        let described = |why: io::Error| {
+            let why = format!("the cache {}: {why}", fresh.display());
+            source_failed(self.place, &why).retryable()
+        };
+        removed(&fresh).map_err(described)?;
+        self.prepare(&fresh, Some(format))?;
+        if let Err(why) = self.bring(&fresh, &found, own) {
+            // What is left is removed by the next one who comes here.
+            let _ = fs::remove_dir_all(&fresh);
+            return Err(match why {
+                Failed::Refused(_) => refused,
+                why => self.failed(why),
+            });
+        }
+        let described = |why: io::Error| {
+            let why = format!("the cache {}: {why}", self.folder.display());
+            source_failed(self.place, &why).retryable()
+        };
+        removed(self.folder).map_err(described)?;
+        fs::rename(&fresh, self.folder).map_err(described)
     }
 
     /// Asks the other side what it has of that name; nothing if it is a HEAD without commits.
@@ -242,32 +316,33 @@ impl Fetch<'_> {
         })
     }
 
-    /// Makes a repository to fetch into, if there is none that can be opened.
-    fn prepare(&mut self, format: &str) -> Result<(), RpcError> {
-        if let Ok(repository) = Repository::open(self.folder)
-            && repository.with(|repository| repository.object_hash().to_string() == format)
-        {
+    /// Makes a repository to fetch into at `folder`, if there is none that can be opened. Without a
+    /// `format` of its hashes, it may have any.
+    fn prepare(&mut self, folder: &Path, format: Option<&str>) -> Result<(), RpcError> {
+        let is_wanted = |repository: &gix::Repository| {
+            format.is_none_or(|format| repository.object_hash().to_string() == format)
+        };
+        if Repository::open(folder).is_ok_and(|repository| repository.with(is_wanted)) {
             return Ok(());
         }
-        if self.folder.exists() {
-            fs::remove_dir_all(self.folder).map_err(|why| {
-                let why = format!("the cache {}: {why}", self.folder.display());
-                source_failed(self.place, &why)
-            })?;
-        }
+        removed(folder).map_err(|why| {
+            let why = format!("the cache {}: {why}", folder.display());
+            source_failed(self.place, &why).retryable()
+        })?;
         let mut args: Vec<OsString> = ["init", "--quiet", "--bare", "--template="]
             .map(OsString::from)
             .into();
-        args.push(format!("--object-format={format}").into());
+        args.push(format!("--object-format={}", format.unwrap_or("sha1")).into());
         args.push("--".into());
-        args.push(self.folder.into());
+        args.push(folder.into());
         let made = self.runner.run(self.base, &args);
         made.map(drop).map_err(|why| self.failed(why))
     }
 
-    fn bring(&mut self, found: &Found, own: &str) -> Result<(), Failed> {
+    /// Fetches what was found into the repository at `folder`.
+    fn bring(&mut self, folder: &Path, found: &Found, own: &str) -> Result<(), Failed> {
         let mut place = OsString::from("--git-dir=");
-        place.push(self.folder);
+        place.push(folder);
         let refspec = format!("+{}:{own}", found.name);
         let mut args = vec![place];
         let options = [
@@ -289,6 +364,11 @@ impl Fetch<'_> {
     fn failed(&self, why: Failed) -> RpcError {
         match why {
             Failed::Cancelled(error) => error,
+            // The folder it was to run in is gone: somebody deleted the cache.
+            Failed::NotStarted(why) if !self.base.is_dir() => {
+                let why = format!("the cache {}: {why}", self.base.display());
+                source_failed(self.place, &why).retryable()
+            }
             Failed::NotStarted(why) => {
                 let why = format!("git cannot be started: {why}; install it, or correct PATH");
                 source_failed(self.place, &why)

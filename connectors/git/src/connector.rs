@@ -78,7 +78,7 @@ impl Round {
         };
         let fetched = cache::fetch(setup, url, begin.stderr, cancel)?;
         let begun = match Self::begin_at(setup, Some(fetched.clone()), begin, cancel) {
-            Err(NotBegun::Damaged(_)) if fetched.was_there => {
+            Err(NotBegun::Damaged(_)) if fetched.was_there || !fetched.folder.exists() => {
                 fetched.discard();
                 let fetched = cache::fetch(setup, url, begin.stderr, cancel)?;
                 Self::begin_at(setup, Some(fetched), begin, cancel)
@@ -102,10 +102,7 @@ impl Round {
             Mode::History => {
                 let cursor = begin.cursor.as_deref();
                 let round = history::Round::begin(setup, fetched.as_ref(), cursor, cancel);
-                Work::History(Box::new(round.map_err(|error| match error.code {
-                    ErrorCode::SourceFailed => NotBegun::Damaged(error),
-                    _ => NotBegun::Other(error),
-                })?))
+                Work::History(Box::new(round?))
             }
         };
         Ok(Self { work, fetched })
@@ -118,15 +115,17 @@ fn begin_files(
     begin: &Beginning<'_, Held>,
     cancel: &CancelFlag,
 ) -> Result<files::Round, NotBegun> {
-    let failed = |why: String| NotBegun::Damaged(source_failed(&setup.place, &why));
+    let damaged = |why: String| NotBegun::Damaged(source_failed(&setup.place, &why));
     let (path, reference) = match (fetched, &setup.place) {
         (Some(fetched), _) => (&fetched.folder, fetched.reference.as_deref()),
         (None, Place::Folder(path)) => (path, Some(&*setup.config.reference)),
-        (None, Place::Url(_)) => return Err(failed("not fetched".to_owned())),
+        (None, Place::Url(_)) => return Err(damaged("not fetched".to_owned())),
     };
-    let repository = Arc::new(Repository::open(path).map_err(failed)?);
+    let repository = Arc::new(Repository::open(path).map_err(damaged)?);
     let commit = match reference {
-        Some(reference) => head::commit(&repository, reference).map_err(failed)?,
+        Some(reference) => {
+            head::commit(&repository, reference).map_err(|why| why.not_begun(&setup.place))?
+        }
         None => None,
     };
     let handles = Arc::clone(&begin.handles);

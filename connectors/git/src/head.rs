@@ -4,7 +4,37 @@ use gix::ObjectId;
 use gix::bstr::BStr;
 use gix::objs::Kind;
 
+use crate::place::{NotBegun, Place, source_failed};
 use crate::repository::{Repository, described};
+
+/// So many tags may lead from one to the next.
+const MOST_TAGS: usize = 1000;
+
+/// Why there is no commit.
+#[derive(Debug)]
+pub(crate) enum NoCommit {
+    /// Something is missing or broken.
+    Damaged(String),
+    /// The reference is there, and leads to something else.
+    Refused(String),
+}
+
+impl NoCommit {
+    /// Returns why, for people.
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Self::Damaged(why) | Self::Refused(why) => why,
+        }
+    }
+
+    /// Returns why a round over this place does not begin.
+    pub(crate) fn not_begun(self, place: &Place) -> NotBegun {
+        match self {
+            Self::Damaged(why) => NotBegun::Damaged(source_failed(place, &why)),
+            Self::Refused(why) => NotBegun::Other(source_failed(place, &why)),
+        }
+    }
+}
 
 /// Returns the commit that `reference` names; nothing if it is the HEAD of a repository without
 /// commits. Annotated tags lead to their commits.
@@ -12,21 +42,50 @@ use crate::repository::{Repository, described};
 /// # Errors
 ///
 /// When there is no such reference, or it does not lead to a commit.
-pub(crate) fn commit(repository: &Repository, reference: &str) -> Result<Option<ObjectId>, String> {
+pub(crate) fn commit(
+    repository: &Repository,
+    reference: &str,
+) -> Result<Option<ObjectId>, NoCommit> {
     repository.with(|repository| {
         if reference == "HEAD" {
-            let head = repository.head().map_err(|why| described(&why))?;
+            let head = repository.head().map_err(|why| damaged(&why))?;
             if head.is_unborn() {
                 return Ok(None);
             }
         }
         let id = repository
             .rev_parse_single(<&BStr>::from(reference))
-            .map_err(|why| format!("there is no {reference}: {}", described(&why)))?;
-        let object = id
-            .object()
-            .and_then(|object| object.peel_to_kind(Kind::Commit))
-            .map_err(|why| format!("{reference} leads to no commit: {}", described(&why)))?;
-        Ok(Some(object.id))
+            .map_err(|why| {
+                NoCommit::Damaged(format!("there is no {reference}: {}", described(&why)))
+            })?;
+        peeled(repository, id.detach(), reference).map(Some)
     })
+}
+
+/// Follows tags to their end.
+fn peeled(
+    repository: &gix::Repository,
+    mut id: ObjectId,
+    reference: &str,
+) -> Result<ObjectId, NoCommit> {
+    for _ in 0..MOST_TAGS {
+        let object = repository.find_object(id).map_err(|why| damaged(&why))?;
+        match object.kind {
+            Kind::Commit => return Ok(id),
+            Kind::Tag => {
+                let target = object.to_tag_ref_iter().target_id();
+                id = target.map_err(|why| damaged(&why))?;
+            }
+            kind => {
+                let why = format!("{reference} leads to a {kind}, not to a commit");
+                return Err(NoCommit::Refused(why));
+            }
+        }
+    }
+    let why = format!("{reference} leads to no commit, but from tag to tag");
+    Err(NoCommit::Refused(why))
+}
+
+fn damaged(why: &(dyn std::error::Error + 'static)) -> NoCommit {
+    NoCommit::Damaged(described(why))
 }

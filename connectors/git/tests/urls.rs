@@ -153,6 +153,100 @@ fn what_is_wrong_with_the_configuration_costs_nothing_of_the_cache() {
 }
 
 #[test]
+fn a_refused_fetch_costs_nothing_of_the_cache() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let first = cached.plugin(json!({})).scan(None);
+    let mark = cached.folder().join("mark");
+    fs::write(&mark, "").unwrap();
+    cached.repository.write("b.txt", "b");
+    cached.repository.commit();
+    // It answers, and cannot give what it has.
+    let tree = cached.repository.git(&["rev-parse", "HEAD^{tree}"]);
+    let object = format!(".git/objects/{}/{}", &tree[..2], &tree[2..]);
+    cached.repository.rename(&object, "away");
+    let failing = || {
+        cached
+            .plugin(json!({}))
+            .failing_scan(first.cursor.as_deref())
+    };
+    assert_eq!(failing()["data"], json!({"retryable": true}));
+    assert!(mark.exists());
+    cached.repository.rename("away", &object);
+    // It does not answer.
+    let away = cached.repository.beside("gone");
+    fs::rename(cached.repository.root(), &away).unwrap();
+    assert_eq!(failing()["data"], json!({"retryable": true}));
+    fs::rename(&away, cached.repository.root()).unwrap();
+    let next = cached.plugin(json!({})).scan(first.cursor.as_deref());
+    assert_eq!(
+        (next.lines(), next.incremental),
+        (vec!["+b.txt".to_owned()], true)
+    );
+    assert!(mark.exists());
+    let beside = fs::read_dir(cached.cache.path()).unwrap();
+    assert_eq!(beside.count(), 2, "the repository and its lock");
+}
+
+#[test]
+fn what_a_killed_fetch_leaves_in_the_cache_is_no_obstacle() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let first = cached.plugin(json!({})).scan(None);
+    let references = fs::read_dir(cached.folder().join("refs/dpe")).unwrap();
+    let reference = references.map(|entry| entry.unwrap().path()).next();
+    fs::write(reference.unwrap().with_extension("lock"), "").unwrap();
+    fs::create_dir(cached.folder().with_extension("new")).unwrap();
+    cached.repository.write("b.txt", "b");
+    cached.repository.commit();
+    let next = cached.plugin(json!({})).scan(first.cursor.as_deref());
+    assert_eq!(
+        (next.lines(), next.incremental),
+        (vec!["+b.txt".to_owned()], true)
+    );
+}
+
+#[test]
+fn a_reference_that_leads_to_no_commit_costs_nothing_of_the_cache() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    cached.repository.git(&["tag", "blob", "HEAD:a.txt"]);
+    for mode in ["files", "history"] {
+        let config = json!({"ref": "blob", "mode": mode});
+        cached.plugin(config.clone()).failing_scan(None);
+        let mark = cached.folder().join("mark");
+        fs::write(&mark, "").unwrap();
+        let error = cached.plugin(config).failing_scan(None);
+        assert!(error["message"].as_str().unwrap().contains("blob"));
+        assert!(mark.exists());
+    }
+}
+
+#[test]
+fn the_cache_may_be_deleted_while_rounds_begin() {
+    let cached = Cached::with(&[("a.txt", "a")]);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let _ = fs::remove_dir_all(cached.cache.path());
+                std::thread::sleep(Duration::from_millis(40));
+            }
+        });
+        for _ in 0..5 {
+            let mut plugin = cached.plugin(json!({}));
+            let id = plugin.send("scan", json!({"cursor": null}));
+            let answer = plugin.receive(id);
+            // Whatever it comes to, waiting helps.
+            let retryable = &answer["error"]["data"]["retryable"];
+            assert!(
+                answer.get("result").is_some() || *retryable == true,
+                "{answer}"
+            );
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(cached.plugin(json!({})).scan(None).lines(), ["+a.txt"]);
+}
+
+#[test]
 fn a_force_push_is_followed() {
     let cached = Cached::with(&[("a.txt", "a")]);
     cached.repository.write("b.txt", "b");

@@ -15,8 +15,8 @@ use gix::ObjectId;
 
 use crate::cache::Fetched;
 use crate::connector::Setup;
-use crate::head;
-use crate::place::{Place, repository_name, source_failed};
+use crate::head::{self, NoCommit};
+use crate::place::{NotBegun, Place, repository_name, source_failed};
 use crate::repository::Repository;
 
 /// A repository whose history is a document.
@@ -82,19 +82,20 @@ pub(crate) fn find(
     setup: &Setup,
     fetched: Option<&Fetched>,
     cancel: &CancelFlag,
-) -> Result<Repositories, RpcError> {
-    let failed = |why: String| source_failed(&setup.place, &why);
+) -> Result<Repositories, NotBegun> {
+    let failed = |why: String| NotBegun::Other(source_failed(&setup.place, &why));
+    let not_begun = |why: NoCommit| why.not_begun(&setup.place);
     let root = match (fetched, &setup.place) {
         (Some(fetched), _) => {
             let reference = fetched.reference.as_deref();
-            return one(setup, &fetched.folder, reference).map_err(failed);
+            return one(setup, &fetched.folder, reference).map_err(not_begun);
         }
         (None, Place::Folder(root)) => root,
         (None, Place::Url(_)) => return Err(failed("not fetched".to_owned())),
     };
     fs::read_dir(root).map_err(|why| failed(why.to_string()))?;
     if is_repository(root) {
-        return one(setup, root, Some(&setup.config.reference)).map_err(failed);
+        return one(setup, root, Some(&setup.config.reference)).map_err(not_begun);
     }
     let mut search = Search {
         setup,
@@ -111,8 +112,8 @@ pub(crate) fn find(
 }
 
 /// The only repository.
-fn one(setup: &Setup, path: &Path, reference: Option<&str>) -> Result<Repositories, String> {
-    let repository = Repository::open(path)?;
+fn one(setup: &Setup, path: &Path, reference: Option<&str>) -> Result<Repositories, NoCommit> {
+    let repository = Repository::open(path).map_err(NoCommit::Damaged)?;
     Ok(Repositories {
         subjects: vec![subject(key(&setup.place.name()), repository, reference)?],
         troubles: Vec::new(),
@@ -123,12 +124,13 @@ fn subject(
     key: String,
     repository: Repository,
     reference: Option<&str>,
-) -> Result<Subject, String> {
+) -> Result<Subject, NoCommit> {
     let commit = match reference {
         Some(reference) => head::commit(&repository, reference)?,
         None => None,
     };
-    let cut = repository.with(super::commits::cut)?;
+    let cut = repository.with(super::commits::cut);
+    let cut = cut.map_err(NoCommit::Damaged)?;
     let state = commit.map(|commit| {
         // A history that was cut off elsewhere is another one.
         let mut cut: Vec<String> = cut.iter().map(ObjectId::to_string).collect();
@@ -226,7 +228,7 @@ impl Search<'_> {
         for (key, repository) in without_linked(opened) {
             match subject(key.clone(), repository, Some(&self.setup.config.reference)) {
                 Ok(subject) => subjects.push(subject),
-                Err(why) => troubles.push(trouble(key, why)),
+                Err(why) => troubles.push(trouble(key, why.into_text())),
             }
         }
         subjects.sort_unstable_by(|a, b| a.key.cmp(&b.key));

@@ -22,7 +22,7 @@ use dpe_connector_files::{Items, Kind, Report, RoundEnd};
 use crate::cache::Fetched;
 use crate::connector::Setup;
 use crate::cursor::{self, Heads};
-use crate::place::source_failed;
+use crate::place::{NotBegun, source_failed};
 use find::{Repositories, Subject, Trouble};
 use pages::Pages;
 
@@ -63,13 +63,13 @@ impl Round {
     ///
     /// # Errors
     ///
-    /// `source_failed` if there is no repository, or the only one cannot be read; `cancelled`.
+    /// When there is no repository, or the only one cannot be read; `cancelled`.
     pub(crate) fn begin(
         setup: &Arc<Setup>,
         fetched: Option<&Fetched>,
         cursor: Option<&str>,
         cancel: &CancelFlag,
-    ) -> Result<Self, RpcError> {
+    ) -> Result<Self, NotBegun> {
         let known = cursor.and_then(|text| cursor::history(text, setup.owner));
         let found = find::find(setup, fetched, cancel)?;
         let mut round = Self {
