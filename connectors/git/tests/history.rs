@@ -372,3 +372,25 @@ fn a_long_history_is_said_in_segments_within_the_limit() {
     scanned.land(&mut remote);
     assert_eq!(remote, enumerated(repository.root(), history()));
 }
+
+#[test]
+fn a_history_with_a_page_too_long_for_a_message_is_one_error() {
+    let repository = Repository::new();
+    // More than is read before the first segment is said.
+    let letters = "x".repeat(120 << 10);
+    for _ in 0..40 {
+        repository.commit_saying(&letters);
+        repository.wait(40 * DAY);
+    }
+    // In JSON every one of these is six letters long.
+    repository.commit_saying(&"\u{1}".repeat(120 << 10));
+    repository.wait(40 * DAY);
+    repository.commit_saying("last");
+    let config = configured(repository.root(), history());
+    let mut plugin = Plugin::start_limited(dpe_connector_git::main, &config, 512 << 10);
+    let scanned = plugin.scan(None);
+    assert_eq!(scanned.lines(), ["!work content_invalid"]);
+    assert_eq!(scanned.items[0]["retryable"], false);
+    let whole = self::scanned(repository.root());
+    assert!(whole.lines().iter().all(|line| line == "+work"));
+}

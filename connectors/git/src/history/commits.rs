@@ -19,6 +19,17 @@ pub(crate) struct Placed {
     pub(crate) id: ObjectId,
 }
 
+/// All commits of a history.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Commits {
+    /// In the order in which they are told.
+    pub(crate) placed: Vec<Placed>,
+    /// Length of the longest message, in bytes.
+    pub(crate) longest_message: usize,
+    /// Length of the longest of what comes before a message, in bytes.
+    pub(crate) longest_head: usize,
+}
+
 /// Why a history cannot be told.
 #[derive(Debug)]
 pub(crate) enum Broken {
@@ -26,6 +37,8 @@ pub(crate) enum Broken {
     Cancelled(RpcError),
     /// A commit is missing, or is none.
     Damaged(String),
+    /// What they say does not fit into a message.
+    Unspeakable(String),
 }
 
 /// Returns the commits at which a shallow repository ends.
@@ -57,14 +70,16 @@ pub(crate) fn walk(
     repository: &gix::Repository,
     last: ObjectId,
     cancel: &CancelFlag,
-) -> Result<Vec<Placed>, Broken> {
+) -> Result<Commits, Broken> {
     let cut = cut(repository).map_err(Broken::Damaged)?;
     let mut numbers = HashMap::from([(last, 0)]);
     let mut waiting = vec![last];
     let mut met: Vec<Option<Met>> = vec![None];
+    let mut commits = Commits::default();
     while let Some(id) = waiting.pop() {
         cancel.check().map_err(Broken::Cancelled)?;
-        let (time, parents) = look_at(repository, id).map_err(Broken::Damaged)?;
+        let found = look_at(repository, id, &mut commits);
+        let (time, parents) = found.map_err(Broken::Damaged)?;
         let parents = if cut.contains(&id) {
             Vec::new()
         } else {
@@ -88,17 +103,23 @@ pub(crate) fn walk(
     let mut met: Vec<Met> = met.into_iter().flatten().collect();
     measure(&mut met).map_err(Broken::Damaged)?;
     met.sort_unstable_by_key(|commit| (commit.time, commit.height, commit.id));
-    Ok(met
-        .into_iter()
-        .map(|Met { time, id, .. }| Placed { time, id })
-        .collect())
+    let placed = |Met { time, id, .. }| Placed { time, id };
+    commits.placed = met.into_iter().map(placed).collect();
+    Ok(commits)
 }
 
 /// Returns when a commit was made, and its parents.
-fn look_at(repository: &gix::Repository, id: ObjectId) -> Result<(i64, Vec<ObjectId>), String> {
+fn look_at(
+    repository: &gix::Repository,
+    id: ObjectId,
+    commits: &mut Commits,
+) -> Result<(i64, Vec<ObjectId>), String> {
     let commit = repository.find_commit(id).map_err(|why| described(&why))?;
     // What cannot be told is found out before anything is said of the history.
-    commit.decode().map_err(|why| described(&why))?;
+    let message = commit.decode().map_err(|why| described(&why))?.message;
+    let head = commit.data.len() - message.len();
+    commits.longest_message = commits.longest_message.max(message.len());
+    commits.longest_head = commits.longest_head.max(head);
     // A line that nobody can read is as old as can be, as for git.
     let time = commit
         .committer()

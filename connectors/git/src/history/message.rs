@@ -10,7 +10,7 @@ use jiff::tz::Offset;
 use serde_json::Value;
 
 /// A longer message is told in several elements.
-const ELEMENT_BYTES: usize = 256 << 10;
+pub(crate) const ELEMENT_BYTES: usize = 256 << 10;
 
 /// Returns the elements of a commit with this id.
 pub(crate) fn elements(id: &str, commit: &CommitRef<'_>) -> Vec<Element> {

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+use dpe_connector::batch::item_limit;
 use dpe_connector::content::DocumentHead;
 use dpe_connector::item::{ErrorItem, Segment};
 use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
@@ -23,6 +24,7 @@ use crate::cache::Fetched;
 use crate::connector::Setup;
 use crate::cursor::{self, Heads};
 use crate::place::{NotBegun, source_failed};
+use commits::{Broken, Commits};
 use find::{Repositories, Subject, Trouble};
 use pages::Pages;
 
@@ -230,21 +232,57 @@ impl Round {
         let walked = subject
             .repository
             .with(|repository| commits::walk(repository, commit, cancel));
-        match walked {
-            Ok(commits) => Ok(Some(Open {
-                uri,
-                pages: Pages::of(Arc::clone(&subject.repository), commits),
-                is_first: true,
-            })),
-            Err(commits::Broken::Cancelled(error)) => Err(error),
-            Err(commits::Broken::Damaged(why)) => {
+        let checked = walked.and_then(|commits| {
+            self.refuse_unspeakable(&subject, &commits, cancel)?;
+            Ok(commits)
+        });
+        let (code, why) = match checked {
+            Ok(commits) => {
+                return Ok(Some(Open {
+                    uri,
+                    pages: Pages::of(Arc::clone(&subject.repository), commits),
+                    is_first: true,
+                }));
+            }
+            Err(Broken::Cancelled(error)) => return Err(error),
+            Err(Broken::Damaged(why)) => {
                 self.is_damaged = true;
-                self.heads.remove(&subject.key);
-                let code = ItemErrorCode::SourceUnavailable;
-                self.items.say(&Item::error(uri, code, why, true));
-                Ok(None)
+                (ItemErrorCode::SourceUnavailable, why)
+            }
+            Err(Broken::Unspeakable(why)) => (ItemErrorCode::ContentInvalid, why),
+        };
+        self.heads.remove(&subject.key);
+        let retryable = code == ItemErrorCode::SourceUnavailable;
+        self.items.say(&Item::error(uri, code, why, retryable));
+        Ok(None)
+    }
+
+    /// Finds out whether some page is too long for a message, before anything is said: a document
+    /// that has been begun can only be ended.
+    fn refuse_unspeakable(
+        &self,
+        subject: &Subject,
+        commits: &Commits,
+        cancel: &CancelFlag,
+    ) -> Result<(), Broken> {
+        let limit = item_limit(self.setup.max_message_bytes);
+        let around = 2 * self.uri(&subject.key).len() + METADATA_BYTES;
+        if Pages::longest(commits) + around <= limit {
+            return Ok(());
+        }
+        for page in Pages::of(Arc::clone(&subject.repository), commits.clone()) {
+            cancel.check().map_err(Broken::Cancelled)?;
+            let (page, _) = page.map_err(Broken::Damaged)?;
+            let text = serde_json::to_vec(&page).expect("a page is JSON");
+            if text.len() + around > limit {
+                let title = page.title.unwrap_or_default();
+                return Err(Broken::Unspeakable(format!(
+                    "the commits of {title} have {} bytes, a message can carry {limit}",
+                    text.len()
+                )));
             }
         }
+        Ok(())
     }
 
     fn uri(&self, key: &str) -> String {

@@ -10,7 +10,7 @@ use gix::objs::{CommitRef, Kind};
 use jiff::Timestamp;
 use jiff::tz::Offset;
 
-use super::commits::Placed;
+use super::commits::{Commits, Placed};
 use super::message;
 use crate::repository::{Repository, described};
 
@@ -19,6 +19,13 @@ const PAGE_COMMITS: usize = 200;
 
 /// or with the last one after which its texts have so many bytes.
 const PAGE_BYTES: usize = 128 << 10;
+
+/// One byte of a text has at most so many in JSON. In the encoding that a commit names, one byte may
+/// become three, none of which is escaped.
+const ESCAPED_BYTES: usize = 6;
+
+/// What the names of the members of an element have in JSON, in bytes.
+const METADATA_BYTES: usize = 512;
 
 /// The pages, made one after the other.
 pub(crate) struct Pages {
@@ -31,13 +38,22 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// Returns the pages of these commits, which are in order.
-    pub(crate) fn of(repository: Arc<Repository>, commits: Vec<Placed>) -> Self {
+    pub(crate) fn of(repository: Arc<Repository>, commits: Commits) -> Self {
         Self {
             repository,
-            commits: commits.into_iter().peekable(),
+            commits: commits.placed.into_iter().peekable(),
             month: String::new(),
             part: 0,
         }
+    }
+
+    /// Returns the longest text a page of these commits may have in JSON, in bytes. Pages are not
+    /// made for that, so it is mostly far more than they have.
+    pub(crate) fn longest(commits: &Commits) -> usize {
+        let metadata = ESCAPED_BYTES * commits.longest_head + METADATA_BYTES;
+        let pieces = 1 + commits.longest_message / message::ELEMENT_BYTES;
+        let texts = ESCAPED_BYTES * (PAGE_BYTES + commits.longest_message);
+        texts + metadata * (PAGE_COMMITS + pieces)
     }
 
     /// Returns whether there is no page any more.
