@@ -16,6 +16,7 @@ mod pipeline;
 mod report;
 mod scans;
 mod trouble;
+mod wildcards;
 
 pub use content::{
     HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted, whole_bytes,

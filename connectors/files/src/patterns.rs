@@ -1,14 +1,21 @@
 //! Patterns as git reads them (gitignore(5)).
 //!
 //! The text of an ignore file is bytes, and so are the paths: nothing here cares for encodings.
-//! Matching wildcards is gix-glob's, which follows git's own `wildmatch`; how a line is cut up, and
-//! which part of a path it is held against, is decided here. Knows no files.
+//! How a line is cut up, and which part of a path it is held against, is decided here; what its
+//! wildcards match, in [`crate::wildcards`]. Knows no files.
 
 use bstr::ByteSlice;
-use gix_glob::wildmatch;
-use gix_glob::wildmatch::Mode;
 
-pub use gix_glob::pattern::Case;
+use crate::wildcards::Wildcards;
+
+/// Whether case counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// It does.
+    Sensitive,
+    /// That of ASCII letters does not, as with `core.ignoreCase`.
+    Fold,
+}
 
 /// The patterns of one file, or of one member of the configuration, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,10 +24,11 @@ pub struct Patterns(Vec<Pattern>);
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pattern {
-    /// Without the marks of negation and of folders, and without a leading slash.
-    text: Vec<u8>,
-    /// So many bytes at the beginning of `text` stand for themselves.
-    literal: usize,
+    /// Stands for itself, at the beginning. The marks of negation and of folders are gone, and so
+    /// is a leading slash.
+    literal: Vec<u8>,
+    /// What follows; nothing if there is no wildcard.
+    wild: Option<Wildcards>,
     /// Takes back what earlier lines said.
     is_negative: bool,
     /// Speaks of folders only.
@@ -47,8 +55,8 @@ impl Patterns {
             match line(glob.as_bytes()) {
                 _ if glob.contains('\n') => refused("has more than one line"),
                 None => refused("is empty or a comment"),
-                Some(pattern) if !pattern.is_closed() => {
-                    refused("ends in a backslash or within a class [...]")
+                Some(pattern) if !pattern.is_possible() => {
+                    refused("ends in a backslash or within a class [...], or names no class")
                 }
                 Some(pattern) => Ok(pattern),
             }
@@ -101,9 +109,11 @@ fn line(line: &[u8]) -> Option<Pattern> {
     };
     let is_name = !text.contains(&b'/');
     let text = text.strip_prefix(b"/").unwrap_or(text);
+    let literal = text.find_byteset(b"*?[\\").unwrap_or(text.len());
+    let (literal, wild) = text.split_at(literal);
     (!text.is_empty()).then(|| Pattern {
-        text: text.to_owned(),
-        literal: text.find_byteset(b"*?[\\").unwrap_or(text.len()),
+        literal: literal.to_owned(),
+        wild: (!wild.is_empty()).then(|| Wildcards::parse(wild)),
         is_negative,
         only_folders,
         is_name,
@@ -140,47 +150,24 @@ impl Pattern {
             _ => 0,
         };
         let value = &path[start..];
-        let Some((begins, rest)) = value.split_at_checked(self.literal) else {
+        let Some((begins, rest)) = value.split_at_checked(self.literal.len()) else {
             return false;
         };
-        let (literal, wild) = self.text.split_at(self.literal);
-        let (is_alike, mode) = match case {
-            Case::Sensitive => (begins == literal, Mode::NO_MATCH_SLASH_LITERAL),
-            Case::Fold => (
-                begins.eq_ignore_ascii_case(literal),
-                Mode::NO_MATCH_SLASH_LITERAL | Mode::IGNORE_CASE,
-            ),
+        let fold = case == Case::Fold;
+        let is_alike = match fold {
+            true => begins.eq_ignore_ascii_case(&self.literal),
+            false => begins == self.literal,
         };
         is_alike
-            && match wild {
-                [] => rest.is_empty(),
-                wild => wildmatch(wild.as_bstr(), rest.as_bstr(), mode),
+            && match &self.wild {
+                None => rest.is_empty(),
+                Some(wild) => wild.matches(rest, fold),
             }
     }
 
     /// Returns whether every class ends and no backslash does; what is not so never matches.
-    fn is_closed(&self) -> bool {
-        let mut bytes = self.text.iter().peekable();
-        while let Some(byte) = bytes.next() {
-            match byte {
-                b'\\' if bytes.next().is_none() => return false,
-                b'[' => {
-                    bytes.next_if(|&&byte| byte == b'!' || byte == b'^');
-                    // The first one stands for itself.
-                    let mut first = true;
-                    loop {
-                        match bytes.next() {
-                            None => return false,
-                            Some(b']') if !first => break,
-                            Some(b'\\') if bytes.next().is_none() => return false,
-                            Some(_) => first = false,
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        true
+    fn is_possible(&self) -> bool {
+        self.wild.as_ref().is_none_or(Wildcards::is_possible)
     }
 }
 
