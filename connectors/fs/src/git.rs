@@ -53,7 +53,11 @@ impl Settings {
             ..interpolate::Context::default()
         };
         let excludes_file = match config.path("core.excludesFile") {
-            Some(path) => path.interpolate(context).ok(),
+            // Git works at the top of the work tree.
+            Some(path) => match path.interpolate(context).ok() {
+                Some(path) if path.is_relative() => repository.map(|top| top.join(path)),
+                path => path.map(PathBuf::from),
+            },
             None => home.map(|home| home.join(".config/git/ignore")),
         };
         let ignores_case = config.boolean("core.ignoreCase").ok().flatten();
@@ -68,50 +72,64 @@ impl Settings {
 }
 
 fn config(home: Option<&Path>, repository: Option<&Path>) -> Result<File, String> {
-    let directory = repository.map(common_directory);
+    let own = repository.map(own_directory);
     let of_user = |name| home.map(|home| home.join(name));
-    let places = [
+    let of_repository = own
+        .as_deref()
+        .map(|own| common_directory(own).join("config"));
+    let mut places = vec![
         (Source::System, Some(PathBuf::from(OF_SYSTEM))),
         (Source::Git, of_user(".config/git/config")),
         (Source::User, of_user(".gitconfig")),
-        (
-            Source::Local,
-            directory.as_ref().map(|at| at.join("config")),
-        ),
+        (Source::Local, of_repository),
     ];
-    let mut files = places.into_iter().filter_map(|(source, path)| {
-        let path = path.filter(|path| path.is_file())?;
-        Some(Metadata::from(source).at(path))
-    });
-    let mut follow = includes::Options::follow_without_conditional(home);
-    follow.conditional.git_dir = directory.as_deref();
-    let options = init::Options {
-        includes: follow,
-        lossy: true,
-        ignore_io_errors: true,
+    let read = |places: &[(Source, Option<PathBuf>)]| {
+        let mut files = places.iter().filter_map(|(source, path)| {
+            let path = path.as_ref().filter(|path| path.is_file())?;
+            Some(Metadata::from(*source).at(path.clone()))
+        });
+        let mut follow = includes::Options::follow_without_conditional(home);
+        follow.conditional.git_dir = own.as_deref();
+        let options = init::Options {
+            includes: follow,
+            lossy: true,
+            ignore_io_errors: true,
+        };
+        File::from_paths_metadata_buf(&mut files, &mut Vec::new(), false, options)
+            .map(Option::unwrap_or_default)
+            .map_err(|why| why.to_string())
     };
-    File::from_paths_metadata_buf(&mut files, &mut Vec::new(), false, options)
-        .map(Option::unwrap_or_default)
-        .map_err(|why| why.to_string())
+    let config = read(&places)?;
+    let has_own = config.boolean("extensions.worktreeConfig").ok().flatten();
+    let of_work_tree = own.as_ref().map(|own| own.join("config.worktree"));
+    if has_own != Some(true) || of_work_tree.is_none() {
+        return Ok(config);
+    }
+    places.push((Source::Worktree, of_work_tree));
+    read(&places)
 }
 
 /// Returns where the rules are that belong to the repository with its top at `folder`.
 pub(crate) fn exclude_file(folder: &Path) -> PathBuf {
-    common_directory(folder).join("info/exclude")
+    common_directory(&own_directory(folder)).join("info/exclude")
 }
 
-/// Returns the directory in which the repository keeps what all its work trees share.
-fn common_directory(top: &Path) -> PathBuf {
+/// Returns the directory of git's that belongs to the work tree with its top at `top`.
+fn own_directory(top: &Path) -> PathBuf {
     let directory = top.join(DIRECTORY);
     // In a further work tree, and in a submodule, it is a file that leads there.
     let Some(line) = line_of(&directory) else {
         return directory;
     };
     let leads_to = line.strip_prefix(b"gitdir: ").unwrap_or(b"");
-    let directory = top.join(std::ffi::OsStr::from_bytes(leads_to));
-    match line_of(&directory.join("commondir")) {
-        Some(common) => directory.join(std::ffi::OsStr::from_bytes(&common)),
-        None => directory,
+    top.join(std::ffi::OsStr::from_bytes(leads_to))
+}
+
+/// Returns the directory in which the repository keeps what all its work trees share.
+fn common_directory(own: &Path) -> PathBuf {
+    match line_of(&own.join("commondir")) {
+        Some(common) => own.join(std::ffi::OsStr::from_bytes(&common)),
+        None => own.to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -84,7 +85,7 @@ impl Rules {
         let home = env::var_os("HOME").map(PathBuf::from);
         let settings = git::Settings::of(home.as_deref(), top, notes);
         let of_user = match &settings.excludes_file {
-            Some(path) => patterns_in(path, true)?,
+            Some(path) => patterns_of_user(path, notes)?,
             None => Patterns::default(),
         };
         let top = top.unwrap_or(root);
@@ -197,6 +198,19 @@ impl Rules {
         self.levels(true)
             .find(|level| level.is_repository)
             .map_or(0, |level| level.depth)
+    }
+}
+
+/// Returns the patterns in the user's own file. If there is no way to it, git goes on without it
+/// and warns: whoever runs this as somebody else has no rules there.
+fn patterns_of_user(path: &Path, notes: &mut Vec<String>) -> Result<Patterns, Unreadable> {
+    match fs::metadata(path) {
+        Err(error) if !is_gone(&error) => {
+            let path = path.display();
+            notes.push(format!("the ignore rules in {path} do not count: {error}"));
+            Ok(Patterns::default())
+        }
+        _ => patterns_in(path, true),
     }
 }
 

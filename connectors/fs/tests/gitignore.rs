@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use dpe_connector::path::path_of;
@@ -231,6 +232,136 @@ fn by_connector(folder: &Folder, root: &[u8]) -> BTreeSet<Bytes> {
         }
     };
     scanned.items.iter().map(path).collect()
+}
+
+/// Compares a folder with `git ls-files`.
+fn assert_as_git(folder: &Folder, case: &str) {
+    assert_eq!(by_connector(folder, b""), by_git(folder), "{case}");
+}
+
+fn repository() -> Folder {
+    let files = ["a.md", "b.md", "c.txt", "d/a.md", "d/e/b.md", "x.md", "a "];
+    let folder = Folder::with(&files.map(|path| (path, "x\n")));
+    git(&folder, &["init", "--quiet"]);
+    folder
+}
+
+#[test]
+fn odd_ignore_files_mean_what_they_mean_to_git() {
+    let texts: [&[u8]; 22] = [
+        b"a.md\0zzz\nb.md\0\n",
+        b"\xef\xbb\xbfa.md\r\nb.md\r\n",
+        b"\xef\xbb\xbf\xef\xbb\xbfa.md\n",
+        b"\n\xef\xbb\xbfa.md\n",
+        b"a.md\r",
+        b"a.md\r\r\nb.md \r\n",
+        b"d/\n!d/a.md\n",
+        b"d/*\n!d/e\n",
+        b"*\n!*/\n!*.md\n",
+        b"/*\n!/d\n/d/*\n!/d/e/\n",
+        b"\\\n\\\\\n a.md\n\ta.md\n",
+        b"a\\ \nc.txt\\\n",
+        b"a\\  \n",
+        b"\\#x\n\\!y\n!!a.md\n!\n/\n//\n",
+        b"**\n!**/\n!*.md",
+        b"d/**/\n",
+        b"**/e/**\n",
+        b"d**/e\n",
+        b"//a.md\nd//a.md\n./b.md\n",
+        b"d\n!d/a.md\n!/d/\n",
+        b"[[:alpha:]].[!t]*\n",
+        b"[^a].md\n",
+    ];
+    for text in texts {
+        let folder = repository();
+        folder.write(".gitignore", text);
+        assert_as_git(&folder, &text.escape_ascii().to_string());
+    }
+}
+
+#[test]
+fn an_ignore_file_that_is_a_folder_or_a_link_counts_as_for_git() {
+    let folder = repository();
+    folder.write(".gitignore/a.md", "x\n");
+    assert_as_git(&folder, "a folder");
+    let folder = repository();
+    folder.write("rules", "a.md\n");
+    symlink("rules", folder.path(".gitignore")).unwrap();
+    let mut expected = by_git(&folder);
+    // Git lists the link itself.
+    assert!(expected.remove(&b".gitignore"[..]) && expected.contains(&b"a.md"[..]));
+    assert_eq!(by_connector(&folder, b""), expected);
+    let folder = repository();
+    folder.write(".git/rules", "a.md\n");
+    fs::remove_file(folder.path(".git/info/exclude")).unwrap();
+    symlink("../rules", folder.path(".git/info/exclude")).unwrap();
+    assert_as_git(&folder, "a link from .git/info/exclude");
+}
+
+#[test]
+fn a_relative_excludes_file_is_looked_for_at_the_top_of_the_work_tree() {
+    let folder = repository();
+    folder.write("rules", "a.md\n");
+    git(&folder, &["config", "core.excludesFile", "rules"]);
+    assert_as_git(&folder, "at the top");
+    let mut expected = by_git(&folder);
+    expected.retain(|path| path.starts_with(b"d/"));
+    assert_eq!(by_connector(&folder, b"d"), expected);
+}
+
+#[test]
+fn a_work_tree_may_have_settings_of_its_own() {
+    let folder = repository();
+    let name = ["-c", "user.name=a", "-c", "user.email=a@example.net"];
+    let commit = ["commit", "--quiet", "--allow-empty", "-m", "x"];
+    git(&folder, &[&name[..], &commit].concat());
+    let other = Folder::new();
+    let at = other.path("w");
+    git(
+        &folder,
+        &["worktree", "add", "--quiet", at.to_str().unwrap()],
+    );
+    git(&folder, &["config", "extensions.worktreeConfig", "true"]);
+    let inside = ["-C", at.to_str().unwrap()];
+    let setting = ["config", "--worktree", "core.ignoreCase", "true"];
+    git(&folder, &[&inside[..], &setting].concat());
+    for path in ["a.md", "b.md"] {
+        other.write(format!("w/{path}"), "x\n");
+    }
+    other.write("w/.gitignore", "A.md\n.*\n");
+    let listed = ["ls-files", "--others", "--exclude-standard", "-z"];
+    assert_eq!(git(&folder, &[&inside[..], &listed].concat()), b"b.md\0");
+    let config = json!({"hidden": true});
+    assert_eq!(connector(&at, config).scan(None).lines(), ["+b.md"]);
+}
+
+#[test]
+fn a_user_s_ignore_file_to_which_there_is_no_way_is_warned_of_and_does_not_count() {
+    let folder = repository();
+    // Longer than any name may be; git warns in the same way of a folder it may not enter.
+    let nowhere = format!("/{}/ignore", "x".repeat(300));
+    git(&folder, &["config", "core.excludesFile", &nowhere]);
+    let mut plugin = connector(folder.root(), json!({}));
+    assert_eq!(plugin.scan(None).items.len(), by_git(&folder).len());
+    assert!(
+        plugin.stderr().contains("do not count"),
+        "{}",
+        plugin.stderr()
+    );
+}
+
+/// Git itself lists nothing there. As for other tools that search folders, whoever names a folder
+/// means it; what is in it is still ignored by the rules above that speak of it.
+#[test]
+fn a_root_that_is_ignored_itself_is_enumerated_by_the_rules_for_what_is_in_it() {
+    let folder = repository();
+    folder.write(".gitignore", "/d/\nb.md\n");
+    assert_eq!(
+        by_connector(&folder, b"d"),
+        BTreeSet::from([b"d/a.md".to_vec()])
+    );
+    folder.write(".gitignore", "/d/**\n");
+    assert_eq!(by_connector(&folder, b"d"), BTreeSet::new());
 }
 
 proptest! {
