@@ -40,7 +40,7 @@ enum Command {
 ///
 /// Those that are part of this program, and those whose manifest, dpe-connector.json, is in one of
 /// the directories of DPE_CONNECTOR_PATH or of the user's data directory, or in a directory right
-/// below it.
+/// below it. Exits with 3 if one of the directories that were named cannot be read.
 #[derive(Debug, Args)]
 struct ListArgs {
     /// Directories to look in, besides the user's own
@@ -95,8 +95,11 @@ impl ListArgs {
     fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
         let given = self.directories.into_iter();
-        let given = given.filter(|directory| !directory.as_os_str().is_empty());
-        let directories: Vec<PathBuf> = given.chain(Places::connectors()).collect();
+        let named: Vec<PathBuf> = given
+            .filter(|directory| !directory.as_os_str().is_empty())
+            .collect();
+        let own = Places::connectors();
+        let directories: Vec<PathBuf> = named.iter().cloned().chain(own).collect();
         for listed in list::list(&directories) {
             let line = if voice.json {
                 listed_to_json(&listed)
@@ -107,6 +110,7 @@ impl ListArgs {
                 break;
             }
         }
+        list::readable(&named)?;
         Ok(Exit::Success)
     }
 }

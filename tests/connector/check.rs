@@ -249,7 +249,12 @@ fn what_is_missing_is_said_before_anything_is_checked() {
             "dpe::connector::start",
         ),
         (vec!["check", "unheard_of"], 3, "dpe::connector::unknown"),
-        (vec!["check"], 64, "required"),
+        (
+            vec!["check"],
+            64,
+            "dpe connector check [OPTIONS] --manifest <FILE> -- <COMMAND>...",
+        ),
+        (vec!["check", "fs", "--", "x"], 64, "cannot be used with"),
         (
             vec!["check", "--secret", "A", "--", "x"],
             64,
@@ -301,6 +306,37 @@ fn what_is_missing_is_said_before_anything_is_checked() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?} {stderr}");
         assert!(stderr.contains(expected), "{arguments:?} {stderr}");
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn what_a_missing_source_hides_is_skipped_and_no_fault_of_the_connector() {
+    for (name, config) in [
+        ("fs", r#"{"root":"/nowhere/at/all"}"#),
+        ("git", r#"{"repo":"/nowhere/at/all"}"#),
+    ] {
+        let arguments = ["check", name, "--json", "--config", config];
+        let output = connector(&arguments).output().unwrap();
+        assert_eq!(with_verdict(&output, "failed"), BTreeSet::new(), "{name}");
+        let skipped = [
+            "round",
+            "items",
+            "prefix",
+            "blobs",
+            "cancel",
+            "message_limit",
+            "determinism",
+            "cursor",
+            "cursor_fallback",
+        ];
+        let skipped = BTreeSet::from(skipped.map(str::to_owned));
+        assert_eq!(with_verdict(&output, "skipped"), skipped, "{name}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{name}: {stderr}");
+        assert!(
+            stderr.contains("dpe::connector::source"),
+            "{name}: {stderr}"
+        );
     }
 }
 

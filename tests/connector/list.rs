@@ -26,8 +26,7 @@ fn bundled_connectors_and_manifests_in_the_directories_are_listed_with_what_is_w
         fs::create_dir_all(at(path).parent().unwrap()).unwrap();
         fs::write(at(path), text).unwrap();
     }
-    let directories =
-        [at("path"), at("single"), at("missing")].map(|path| path.display().to_string());
+    let directories = [at("path"), at("single")].map(|path| path.display().to_string());
     let listing = |flags: &[&str]| {
         let arguments = [&["list"], flags].concat();
         let mut command = connector(&arguments);
@@ -77,4 +76,34 @@ fn the_manifest_of_a_bundled_connector_is_printed_as_it_is() {
     assert_eq!(output.stdout, dpe_connector_fs::MANIFEST.as_bytes());
     let output = connector(&["manifest", "unheard_of"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn a_directory_that_is_named_and_cannot_be_read_is_told_behind_what_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("dpe-connector.json"), MANIFEST).unwrap();
+    let missing = folder.path().join("missing");
+    let listing = || {
+        let mut command = connector(&["list"]);
+        command.env("HOME", folder.path());
+        command
+    };
+    let mut by_flag = listing();
+    by_flag.arg("--path").arg(folder.path());
+    by_flag.arg("--path").arg(&missing);
+    let mut by_variable = listing();
+    let both = [folder.path(), &*missing];
+    by_variable.env("DPE_CONNECTOR_PATH", std::env::join_paths(both).unwrap());
+    for command in [&mut by_flag, &mut by_variable] {
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert!(stderr.contains("dpe::connector::read"), "{stderr}");
+        // Lines may be broken, names are not.
+        assert!(stderr.contains("missing"), "{stderr}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        assert!(stdout.contains("A wiki"), "{stdout}");
+    }
+    // The user's own directory need not be there.
+    assert_eq!(listing().output().unwrap().status.code(), Some(0));
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::ArgGroup;
+
 use crate::config::CredentialSource;
 use crate::error::Error;
 use crate::ops::connector::check::{Asked, Command, Subject, check};
@@ -19,16 +21,17 @@ use crate::cli::signal;
 /// Check whether a connector keeps the connector contract
 ///
 /// Starts it several times, tries out the obligations of plugins one by one, and prints a line for
-/// each: what was checked, the verdict, the section of the contract, and what was seen. The source
-/// should be small, since it is enumerated a few times, and stand still meanwhile. Nothing is
-/// delivered anywhere. Exits with 1 if a rule is broken, with 3 if the connector cannot be started.
+/// each: what was checked, the verdict, the section of the connector contract, and what was seen. The
+/// source should be small, since it is enumerated a few times, and stand still meanwhile. Nothing is
+/// delivered anywhere. Exits with 1 if a rule is broken, with 3 if the connector cannot be started or
+/// cannot read its source.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "dpe connector check [OPTIONS] <NAME>\n       \
+                      dpe connector check [OPTIONS] --manifest <FILE> -- <COMMAND>...")]
+#[command(group = ArgGroup::new("connector").args(["name", "command"]).required(true))]
 pub(super) struct CheckArgs {
     /// A bundled connector
-    #[arg(
-        required_unless_present = "command",
-        conflicts_with_all = ["command", "manifest"]
-    )]
+    #[arg(conflicts_with = "manifest")]
     name: Option<String>,
 
     /// The manifest of the connector

@@ -39,11 +39,11 @@ pub enum ConnectorError {
         /// The name.
         name: String,
     },
-    /// A file that was named cannot be read.
+    /// A file or directory that was named cannot be read.
     #[error("cannot read {}", path.display())]
     #[diagnostic(code(dpe::connector::read), help("check the path and its permissions"))]
     Read {
-        /// The file.
+        /// Its path.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -81,6 +81,16 @@ pub enum ConnectorError {
         /// Why; nothing if it is a URI, but not in its normal form.
         #[source]
         source: Option<InvalidUri>,
+    },
+    /// A connector that cannot read its source, so that there is nothing to examine it by.
+    #[error("the connector cannot read its source: {why}")]
+    #[diagnostic(
+        code(dpe::connector::source),
+        help("give a configuration with --config whose source is there and can be read")
+    )]
+    Source {
+        /// What the connector said.
+        why: String,
     },
     /// A secret that cannot be had.
     #[error("the secret {name} is not there, empty, or no text")]

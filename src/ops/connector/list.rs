@@ -23,7 +23,7 @@ pub struct Listed {
 }
 
 /// Returns the bundled connectors and those whose manifest is in one of the directories or right
-/// below it, in this order. A directory that cannot be read holds none.
+/// below it, in this order. A directory that cannot be read holds none; see [`readable`].
 pub fn list(directories: &[PathBuf]) -> Vec<Listed> {
     let ours = bundled_connectors().map(|bundled| Listed {
         manifest_path: None,
@@ -33,6 +33,20 @@ pub fn list(directories: &[PathBuf]) -> Vec<Listed> {
         .iter()
         .flat_map(|directory| manifests(directory));
     ours.chain(theirs.map(read)).collect()
+}
+
+/// Tries whether all of the directories can be read.
+///
+/// # Errors
+///
+/// About the first that cannot.
+pub fn readable(directories: &[PathBuf]) -> Result<(), ConnectorError> {
+    let read = |path: &PathBuf| {
+        let source = fs::read_dir(path).err()?;
+        let path = path.clone();
+        Some(ConnectorError::Read { path, source })
+    };
+    directories.iter().find_map(read).map_or(Ok(()), Err)
 }
 
 fn manifests(directory: &Path) -> Vec<PathBuf> {

@@ -18,6 +18,9 @@ pub(super) enum Why {
     Framing(String),
     /// It could not be tried out.
     Unknown(String),
+    /// It could not be tried out, because the plugin says that its source cannot be read
+    /// (connector contract §9).
+    Source(String),
 }
 
 impl Why {
@@ -29,6 +32,16 @@ impl Why {
     /// Returns that the rule could not be tried out.
     pub(super) fn unknown(why: impl Into<String>) -> Self {
         Self::Unknown(why.into())
+    }
+
+    /// Returns why a rule is broken that was tried out when the source had been read already.
+    pub(super) fn with_a_source(self) -> Self {
+        match self {
+            Self::Source(why) => {
+                Self::Broken(format!("says that its source cannot be read: {why}"))
+            }
+            other => other,
+        }
     }
 }
 
@@ -50,6 +63,8 @@ pub(super) struct Bench<'b> {
     /// Whether anything the plugin said was as it should be.
     is_heard: bool,
     has_failed: bool,
+    /// Why the source cannot be read.
+    source: Option<String>,
 }
 
 impl<'b> Bench<'b> {
@@ -60,6 +75,7 @@ impl<'b> Bench<'b> {
             framing: None,
             is_heard: false,
             has_failed: false,
+            source: None,
         }
     }
 
@@ -79,6 +95,11 @@ impl<'b> Bench<'b> {
             Ok(detail) => (Verdict::Ok, detail),
             Err(Why::Broken(why)) => (Verdict::Failed, why),
             Err(Why::Unknown(why)) => (Verdict::Skipped, why),
+            Err(Why::Source(why)) => {
+                let detail = format!("the source cannot be read: {why}");
+                self.source.get_or_insert(why);
+                (Verdict::Skipped, detail)
+            }
             Err(Why::Framing(why)) => {
                 self.framing.get_or_insert(why);
                 (Verdict::Skipped, "the framing is broken".to_owned())
@@ -101,13 +122,22 @@ impl<'b> Bench<'b> {
     }
 
     /// Takes the verdict that all processes together lead to, and returns whether no rule is broken.
-    pub(super) fn finish(mut self) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// When none is, but most of them could not be tried out.
+    pub(super) fn finish(mut self) -> Result<bool, ConnectorError> {
         let found = match self.framing.take() {
             Some(why) => Err(Why::Broken(why)),
             None if self.is_heard => Ok("nothing but responses on stdout".to_owned()),
             None => Err(Why::unknown("nothing of use was on stdout")),
         };
         self.take(rule::FRAMING, found);
-        !self.has_failed
+        match self.source {
+            Some(why) if !self.has_failed => Err(ConnectorError::Source {
+                why: self.subject.mask.hide(&why).into_owned(),
+            }),
+            _ => Ok(!self.has_failed),
+        }
     }
 }

@@ -20,6 +20,9 @@ pub(super) async fn cancel(session: &mut Session<'_>) -> Found<String> {
         Reply::Refused { code, .. } if code == ErrorCode::Cancelled.number() => {
             "given up with -32001"
         }
+        Reply::Refused { code, message, .. } if code == ErrorCode::SourceFailed.number() => {
+            return Err(Why::Source(message));
+        }
         Reply::Refused { code, name, .. } => {
             return Err(Why::Broken(format!("answered with {code} ({name})")));
         }

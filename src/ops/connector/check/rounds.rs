@@ -55,7 +55,14 @@ pub(super) async fn check(bench: &mut Bench<'_>) {
     let session = &mut opened.session;
     bench.take(rule::UNKNOWN_HANDLE, unknown_handle(session).await);
     bench.take(rule::UNKNOWN_NEXT, unknown_next(session).await);
-    bench.take(rule::CANCEL, ends::cancel(session).await);
+    let cancelled = ends::cancel(session).await;
+    bench.take(
+        rule::CANCEL,
+        match first {
+            Some(_) => cancelled.map_err(Why::with_a_source),
+            None => cancelled,
+        },
+    );
     bench.take(rule::SHUTDOWN, ends::shutdown(session).await);
     bench.take(rule::OVERSIZED, oversized(subject).await);
     match first {
@@ -158,7 +165,8 @@ async fn another_round(
     cursor: Option<String>,
 ) -> Found<Enumeration> {
     let mut opened = Session::open(subject, limit).await?;
-    enumerate(&mut opened, cursor).await
+    let round = enumerate(&mut opened, cursor).await;
+    round.map_err(Why::with_a_source)
 }
 
 async fn further_rounds(bench: &mut Bench<'_>, first: &Enumeration, supports_cursor: bool) {

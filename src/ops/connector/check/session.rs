@@ -139,6 +139,9 @@ impl<'s> Session<'s> {
     ) -> Found<Done> {
         match self.ask(method, params, within).await? {
             Reply::Done(done) => Ok(done),
+            Reply::Refused { code, message, .. } if code == ErrorCode::SourceFailed.number() => {
+                Err(Why::Source(message))
+            }
             Reply::Refused { name, message, .. } => Err(Why::Broken(format!(
                 "{method} was refused: {name}: {message}"
             ))),
