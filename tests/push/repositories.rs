@@ -107,6 +107,27 @@ fn a_url_is_fetched_and_pushed() {
 }
 
 #[test]
+fn an_unrelated_history_leaves_nothing_of_the_one_before() {
+    let place = repository(&[("a.md", "# a"), ("b.md", "# b"), ("c.md", "# c")]);
+    let url = format!("file://{}", place.docs().display());
+    for (source, prefix) in [("docs", "dpe://docs/"), (&url, "dpe://other/")] {
+        assert_eq!(pushed(&place, &[source, "--prefix", prefix]), [3, 0, 0, 0]);
+    }
+    git(&place.docs(), &["checkout", "-q", "--orphan", "other"]);
+    place.remove("b.md");
+    place.rename("c.md", "d.md");
+    commit(&place);
+    git(&place.docs(), &["branch", "-M", "main"]);
+    fs::remove_dir_all(place.path().join("home/.cache/dpe/git")).unwrap();
+    for (source, prefix) in [("docs", "dpe://docs/"), (&url, "dpe://other/")] {
+        assert_eq!(pushed(&place, &[source, "--prefix", prefix]), [1, 0, 2, 0]);
+        let listed = place.dpe(&["ls", prefix]).stdout;
+        let names = listed.lines().map(|line| line.rsplit('/').next().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["a.md", "d.md"]);
+    }
+}
+
+#[test]
 fn a_history_is_one_document_for_each_repository() {
     let place = repository(&[("a.md", "# a")]);
     git(

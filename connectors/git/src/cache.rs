@@ -35,6 +35,8 @@ pub(crate) struct Fetched {
     pub(crate) reference: Option<String>,
     /// Whether there was something before.
     pub(crate) was_there: bool,
+    /// Whether the commit that is known from the last round had to be fetched by its id.
+    pub(crate) has_stray: bool,
 }
 
 impl Fetched {
@@ -46,7 +48,8 @@ impl Fetched {
     }
 }
 
-/// Fetches what is configured.
+/// Fetches what is configured. `known` is where the last round was; if that is no part of it, it is
+/// fetched as well, as long as the other side has it.
 ///
 /// # Errors
 ///
@@ -54,6 +57,7 @@ impl Fetched {
 pub(crate) fn fetch(
     setup: &Setup,
     url: &Url,
+    known: Option<ObjectId>,
     stderr: &mut dyn Write,
     cancel: &CancelFlag,
 ) -> Result<Fetched, RpcError> {
@@ -74,7 +78,7 @@ pub(crate) fn fetch(
                 cancel,
             },
         };
-        let fetched = fetch.run();
+        let fetched = fetch.run(known);
         // If somebody deleted the cache meanwhile, it is made once more.
         if fetched.is_ok() || is_last || lock.is_held() {
             return fetched;
@@ -200,12 +204,36 @@ struct Fetch<'a> {
 }
 
 impl Fetch<'_> {
-    fn run(&mut self) -> Result<Fetched, RpcError> {
+    fn run(&mut self, known: Option<ObjectId>) -> Result<Fetched, RpcError> {
+        let mut fetched = self.fetched()?;
+        if let Some(known) = known.filter(|_| fetched.reference.is_some()) {
+            fetched.has_stray = self.bring_stray(known)?;
+        }
+        Ok(fetched)
+    }
+
+    /// Fetches a commit by its id if it is not here, and returns whether it came.
+    fn bring_stray(&mut self, commit: ObjectId) -> Result<bool, RpcError> {
+        let has = |repository: &gix::Repository| {
+            repository.object_hash() != commit.kind() || repository.has_object(commit)
+        };
+        if Repository::open(self.folder).is_ok_and(|repository| repository.with(has)) {
+            return Ok(false);
+        }
+        match self.bring_by(self.folder, &commit.to_string()) {
+            Err(Failed::Cancelled(error)) => Err(error),
+            // Most likely nobody has it any more.
+            outcome => Ok(outcome.is_ok()),
+        }
+    }
+
+    fn fetched(&mut self) -> Result<Fetched, RpcError> {
         let was_there = self.folder.exists();
         let fetched = |reference| Fetched {
             folder: self.folder.to_owned(),
             reference,
             was_there,
+            has_stray: false,
         };
         let own = format!("refs/dpe/{}", short_hash(self.reference.as_bytes()));
         let (with, without) = (fetched(Some(own.clone())), fetched(None));
@@ -341,9 +369,12 @@ impl Fetch<'_> {
 
     /// Fetches what was found into the repository at `folder`.
     fn bring(&mut self, folder: &Path, found: &Found, own: &str) -> Result<(), Failed> {
+        self.bring_by(folder, &format!("+{}:{own}", found.name))
+    }
+
+    fn bring_by(&mut self, folder: &Path, refspec: &str) -> Result<(), Failed> {
         let mut place = OsString::from("--git-dir=");
         place.push(folder);
-        let refspec = format!("+{}:{own}", found.name);
         let mut args = vec![place];
         let options = [
             "fetch",

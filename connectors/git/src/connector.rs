@@ -16,7 +16,8 @@ use crate::held::{Held, LastRead};
 use crate::place::{NotBegun, Place, source_failed};
 use crate::repository::Repository;
 use crate::selection::Selection;
-use crate::{NAME, VERSION, files, head, history};
+use crate::since::Known;
+use crate::{NAME, VERSION, cursor, files, head, history};
 
 /// The connector for git repositories.
 pub struct Git {
@@ -76,11 +77,15 @@ impl Round {
         let Place::Url(url) = &setup.place else {
             return Self::begin_at(setup, None, begin, cancel).map_err(NotBegun::into_error);
         };
-        let fetched = cache::fetch(setup, url, begin.stderr, cancel)?;
+        let known = begin.cursor.as_deref();
+        let known = known
+            .and_then(|text| cursor::files(text, setup.owner))
+            .flatten();
+        let fetched = cache::fetch(setup, url, known, begin.stderr, cancel)?;
         let begun = match Self::begin_at(setup, Some(fetched.clone()), begin, cancel) {
             Err(NotBegun::Damaged(_)) if fetched.was_there || !fetched.folder.exists() => {
                 fetched.discard();
-                let fetched = cache::fetch(setup, url, begin.stderr, cancel)?;
+                let fetched = cache::fetch(setup, url, known, begin.stderr, cancel)?;
                 Self::begin_at(setup, Some(fetched), begin, cancel)
             }
             begun => begun,
@@ -130,7 +135,12 @@ fn begin_files(
     };
     let handles = Arc::clone(&begin.handles);
     let cursor = begin.cursor.as_deref();
-    files::Round::begin(setup, &repository, handles, commit, cursor, cancel)
+    let known = cursor.and_then(|text| cursor::files(text, setup.owner));
+    let known = known.map(|commit| Known {
+        commit,
+        is_stray: fetched.is_some_and(|fetched| fetched.has_stray),
+    });
+    files::Round::begin(setup, &repository, handles, commit, known, cancel)
 }
 
 impl shared::Round for Round {

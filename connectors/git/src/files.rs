@@ -1,8 +1,7 @@
-//! A round over the files of a tree: what changed since the commit of the cursor, and in which order
-//! it is said.
+//! A round over the files of a tree: in which order it is said what changed.
 //!
 //! Moves come first, then the deletions of what is gone, then documents in the order of their
-//! paths, and last the deletions of files that give no document any more, which is known only
+//! paths, and among them the deletions of files that give no document any more, which is known only
 //! after reading them. Applied one after another they lead from the one tree to the other.
 
 use std::collections::{HashMap, HashSet};
@@ -19,11 +18,11 @@ use crate::blob::{Examiner, Outcome, Task};
 use crate::connector::Setup;
 use crate::cursor;
 use crate::held::Held;
-use crate::kinship::are_related;
-use crate::place::{NotBegun, source_failed};
+use crate::place::NotBegun;
 use crate::renames::{Move, moves};
-use crate::repository::{Repository, described};
-use crate::tree::{Change, Difference, NoDifference, compare};
+use crate::repository::Repository;
+use crate::since::{Known, Told, told};
+use crate::tree::Change;
 
 const POINTER: Kind = Kind("git-lfs pointer", "git-lfs pointers");
 
@@ -50,14 +49,22 @@ impl Round {
         repository: &Arc<Repository>,
         handles: Arc<Handles<Held>>,
         commit: Option<ObjectId>,
-        cursor: Option<&str>,
+        known: Option<Known>,
         cancel: &CancelFlag,
     ) -> Result<Self, NotBegun> {
-        let known = cursor.and_then(|text| cursor::files(text, setup.owner));
-        let (difference, incremental) = differing(setup, repository, known, commit, cancel)?;
+        let Told {
+            difference,
+            incremental,
+            note,
+        } = told(setup, repository, known, commit, cancel)?;
         // Without a commit nothing is enumerated: what was before has to be compared with what comes.
         let cursor = match (known, commit) {
-            (Some(Some(_)), None) => None,
+            (
+                Some(Known {
+                    commit: Some(_), ..
+                }),
+                None,
+            ) => None,
             _ => Some(cursor::of_files(setup.owner, commit)),
         };
         let items = Items::below(&setup.prefix, setup.max_message_bytes);
@@ -72,7 +79,11 @@ impl Round {
             item_limit: items.limit(),
             is_damaged: AtomicBool::new(false),
         });
-        let moves = moves(&difference.changes, &examiner, cancel)?;
+        // A round that tells everything anew tells no moves (connector contract §11).
+        let moves = match incremental {
+            true => moves(&difference.changes, &examiner, cancel)?,
+            false => Vec::new(),
+        };
         let gone = gone(&difference.changes, &moves, &examiner, cancel)?;
         let tasks = tasks(&difference.changes, &moves, &examiner, cancel)?;
         let mut round = Self {
@@ -89,6 +100,9 @@ impl Round {
         }
         for path in gone {
             round.items.say_deletion(path);
+        }
+        if let Some(line) = note {
+            round.report.note(line);
         }
         for (kind, path) in &difference.skipped {
             round.report.skipped(*kind, path);
@@ -165,72 +179,6 @@ fn reading(tasks: Vec<Task>, examiner: Arc<Examiner>) -> Pipeline<Task, (Task, O
         let outcome = examiner.examine(&task);
         (task, outcome)
     })
-}
-
-/// Returns what differs, and whether it is told from the commit of the cursor. `known` is that
-/// commit, or that there was none yet.
-fn differing(
-    setup: &Setup,
-    repository: &Repository,
-    known: Option<Option<ObjectId>>,
-    commit: Option<ObjectId>,
-    cancel: &CancelFlag,
-) -> Result<(Difference, bool), NotBegun> {
-    if known == Some(commit) {
-        return Ok((Difference::default(), true));
-    }
-    // Without a commit there is nothing to be compared, and nothing is concluded from that.
-    let Some(commit) = commit else {
-        return Ok((Difference::default(), false));
-    };
-    repository.with(|repository| {
-        let failed = |why: String| source_failed(&setup.place, &why);
-        let now = tree_of(repository, commit)
-            .map_err(|why| NotBegun::Damaged(failed(format!("commit {commit}: {why}"))))?;
-        let before = match known {
-            Some(Some(before)) => usable(repository, before, commit, cancel)?.map(Some),
-            Some(None) => Some(None),
-            None => None,
-        };
-        let selection = &setup.selection;
-        let full = || compare(repository, selection, None, now, cancel).map(|found| (found, false));
-        let found = match before {
-            None => full(),
-            Some(before) => match compare(repository, selection, before, now, cancel) {
-                Err(NoDifference::Before) => full(),
-                found => found.map(|found| (found, true)),
-            },
-        };
-        found.map_err(|why| match why {
-            NoDifference::Cancelled(error) => NotBegun::Other(error),
-            NoDifference::Before => NotBegun::Other(failed("nothing to compare with".to_owned())),
-            NoDifference::Now(why) => NotBegun::Damaged(failed(why)),
-            NoDifference::Refused(why) => NotBegun::Other(failed(why)),
-        })
-    })
-}
-
-/// Returns the tree of the commit of the cursor, if that is still there and related to what is
-/// enumerated now.
-fn usable(
-    repository: &gix::Repository,
-    before: ObjectId,
-    commit: ObjectId,
-    cancel: &CancelFlag,
-) -> Result<Option<ObjectId>, RpcError> {
-    let Ok(tree) = tree_of(repository, before) else {
-        return Ok(None);
-    };
-    let is_related = are_related(repository, before, commit, cancel)?;
-    Ok(is_related.then_some(tree))
-}
-
-fn tree_of(repository: &gix::Repository, commit: ObjectId) -> Result<ObjectId, String> {
-    let commit = repository
-        .find_commit(commit)
-        .map_err(|why| described(&why))?;
-    let tree = commit.tree_id().map_err(|why| described(&why))?;
-    Ok(tree.detach())
 }
 
 /// Returns the paths whose documents are gone, in their order.

@@ -23,6 +23,7 @@ mod rules;
 mod secrets;
 mod selection;
 mod similarity;
+mod since;
 mod tree;
 
 use std::io::{Read, Write};

@@ -5,7 +5,7 @@ use std::fs;
 use dpe_connector_testing::{Plugin, Remote};
 use serde_json::{Value, json};
 
-use crate::repository::{Repository, configured, git, plugin, run};
+use crate::repository::{Repository, configured, enumerated, git, plugin, run};
 
 /// The pointer file of git-lfs's specification.
 const POINTER: &str = "version https://git-lfs.github.com/spec/v1\n\
@@ -509,27 +509,60 @@ fn a_rewritten_history_is_told_as_what_changed_as_long_as_there_is_a_common_past
 }
 
 #[test]
-fn an_unrelated_or_vanished_commit_leads_to_a_full_round() {
+fn an_unrelated_commit_leads_to_a_full_round_that_says_what_has_gone() {
+    let repository = Repository::with(&[
+        ("a.txt", "a"),
+        ("b.txt", "b"),
+        ("c.md", "# c"),
+        ("d.txt", "d"),
+        ("e.bin", "\0"),
+        ("same.txt", "d"),
+    ]);
+    let mut remote = Remote::new();
+    let first = repository.plugin().scan(None);
+    first.land(&mut remote);
+    repository.git(&["checkout", "-q", "--orphan", "other"]);
+    repository.remove("b.txt");
+    repository.remove("e.bin");
+    repository.rename("d.txt", "f.txt");
+    // No document any more.
+    repository.write(
+        "c.md",
+        "version https://git-lfs.github.com/spec/v1\noid x\nsize 1\n",
+    );
+    repository.commit();
+    let mut plugin = repository.plugin();
+    let second = plugin.scan(first.cursor.as_deref());
+    assert_eq!(
+        second.lines(),
+        ["-b.txt", "-d.txt", "+a.txt", "-c.md", "+f.txt", "+same.txt"]
+    );
+    assert!(!second.incremental);
+    assert!(plugin.stderr().contains("anew"), "{}", plugin.stderr());
+    second.land(&mut remote);
+    assert_eq!(remote, enumerated(repository.root(), json!({})));
+    let same = repository.plugin().scan(second.cursor.as_deref());
+    assert_eq!((same.lines(), same.incremental), (Vec::new(), true));
+}
+
+#[test]
+fn a_vanished_commit_leads_to_a_full_round_that_says_so() {
     let repository = Repository::with(&[("a.txt", "a"), ("b.txt", "b")]);
     let first = repository.plugin().scan(None);
     repository.git(&["checkout", "-q", "--orphan", "other"]);
     repository.remove("b.txt");
     repository.commit();
-    let full = |cursor: Option<&str>| {
-        let scanned = repository.plugin().scan(cursor);
-        assert_eq!(
-            (scanned.lines(), scanned.incremental),
-            (vec!["+a.txt".to_owned()], false)
-        );
-        scanned
-    };
-    let unrelated = full(first.cursor.as_deref());
     repository.git(&["branch", "-q", "-D", "main"]);
     repository.git(&["reflog", "expire", "--expire=now", "--all"]);
     repository.git(&["gc", "-q", "--prune=now"]);
-    full(first.cursor.as_deref());
-    let same = repository.plugin().scan(unrelated.cursor.as_deref());
-    assert_eq!((same.lines(), same.incremental), (Vec::new(), true));
+    let mut plugin = repository.plugin();
+    let second = plugin.scan(first.cursor.as_deref());
+    assert_eq!(
+        (second.lines(), second.incremental),
+        (vec!["+a.txt".to_owned()], false)
+    );
+    let said = plugin.stderr();
+    assert!(said.contains("not what has gone"), "{said}");
 }
 
 #[test]

@@ -260,13 +260,50 @@ fn a_force_push_is_followed() {
         (second.lines(), second.incremental),
         (vec!["-b.txt".into(), "+c.txt".into()], true)
     );
-    // Without the cache nobody has the old commit any more.
+    // Without the cache the old commit is asked for by its name.
     fs::remove_dir_all(cached.folder()).unwrap();
     let third = cached.plugin(json!({})).scan(first.cursor.as_deref());
     assert_eq!(
         (third.lines(), third.incremental),
+        (
+            vec!["-b.txt".into(), "+a.txt".into(), "+c.txt".into()],
+            false
+        )
+    );
+    // Then nobody has it any more.
+    fs::remove_dir_all(cached.folder()).unwrap();
+    let expire = ["reflog", "expire", "--expire=now", "--all"];
+    cached.repository.git(&expire);
+    cached.repository.git(&["gc", "-q", "--prune=now"]);
+    let fourth = cached.plugin(json!({})).scan(first.cursor.as_deref());
+    assert_eq!(
+        (fourth.lines(), fourth.incremental),
         (vec!["+a.txt".into(), "+c.txt".into()], false)
     );
+}
+
+#[test]
+fn a_force_push_of_an_unrelated_history_leads_to_what_a_full_round_gives() {
+    for keeps_cache in [true, false] {
+        let cached = Cached::with(&[("a.txt", "a"), ("b.txt", "b")]);
+        let mut remote = Remote::new();
+        let first = cached.plugin(json!({})).scan(None);
+        first.land(&mut remote);
+        cached
+            .repository
+            .git(&["checkout", "-q", "--orphan", "other"]);
+        cached.repository.remove("b.txt");
+        cached.repository.write("c.txt", "c");
+        cached.repository.commit();
+        cached.repository.git(&["branch", "-q", "-M", "main"]);
+        if !keeps_cache {
+            fs::remove_dir_all(cached.folder()).unwrap();
+        }
+        let second = cached.plugin(json!({})).scan(first.cursor.as_deref());
+        assert!(!second.incremental);
+        second.land(&mut remote);
+        assert_eq!(remote, enumerated(cached.repository.root(), json!({})));
+    }
 }
 
 #[test]

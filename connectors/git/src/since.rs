@@ -1,0 +1,194 @@
+//! What a round over files has to tell, as seen from the commit of the cursor.
+//!
+//! Only a commit that has an ancestor in common with what is enumerated now is a beginning. From another
+//! one everything is told anew; but as long as its tree can be read, it is known what has gone since,
+//! and that is told as well: nobody else ever would.
+
+use std::collections::HashMap;
+
+use dpe_connector::{CancelFlag, RpcError};
+use gix::ObjectId;
+
+use crate::connector::Setup;
+use crate::kinship::are_related;
+use crate::place::{NotBegun, source_failed};
+use crate::repository::{Repository, described};
+use crate::tree::{Difference, NoDifference, compare};
+
+/// Where the last round was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// The commit of the cursor; nothing if there was none yet.
+    pub(crate) commit: Option<ObjectId>,
+    /// Whether it was no part of what was fetched, and so had to be asked for by its id. Then it is no
+    /// beginning.
+    pub(crate) is_stray: bool,
+}
+
+/// What there is to tell.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// What differs, or everything, and what has gone.
+    pub(crate) difference: Difference,
+    /// Whether the commit of the cursor was the beginning.
+    pub(crate) incremental: bool,
+    /// For people, if it was not.
+    pub(crate) note: Option<String>,
+}
+
+/// The commit of the cursor, as it is found now.
+enum Before {
+    /// A beginning, with its tree.
+    Related(ObjectId),
+    /// Of another history, with its tree.
+    Unrelated(ObjectId),
+    /// Not there any more.
+    Gone,
+}
+
+/// Returns what there is to tell.
+///
+/// # Errors
+///
+/// When the tree of `commit` cannot be read, or has no such folder; `cancelled`.
+pub(crate) fn told(
+    setup: &Setup,
+    repository: &Repository,
+    known: Option<Known>,
+    commit: Option<ObjectId>,
+    cancel: &CancelFlag,
+) -> Result<Told, NotBegun> {
+    if known.is_some_and(|known| known.commit == commit) {
+        return Ok(Told {
+            incremental: true,
+            ..Told::default()
+        });
+    }
+    // Without a commit there is nothing to be compared, and nothing is concluded from that.
+    let Some(commit) = commit else {
+        return Ok(Told::default());
+    };
+    repository.with(|repository| {
+        let failed = |why: String| source_failed(&setup.place, &why);
+        let now = tree_of(repository, commit)
+            .map_err(|why| NotBegun::Damaged(failed(format!("commit {commit}: {why}"))))?;
+        let comparison = Comparison {
+            repository,
+            setup,
+            now,
+            cancel,
+        };
+        let found = match known.map(|known| (known.commit, known.is_stray)) {
+            None => comparison.everything(),
+            Some((None, _)) => comparison.since(None),
+            Some((Some(known), is_stray)) => match found(repository, known, commit, cancel)? {
+                Before::Related(tree) if !is_stray => comparison.since(Some(tree)),
+                Before::Related(tree) | Before::Unrelated(tree) => {
+                    comparison.everything_and_lost(tree, known)
+                }
+                Before::Gone => comparison.everything_but_lost(known),
+            },
+        };
+        found.map_err(|why| match why {
+            NoDifference::Cancelled(error) => NotBegun::Other(error),
+            NoDifference::Before => NotBegun::Other(failed("nothing to compare with".to_owned())),
+            NoDifference::Now(why) => NotBegun::Damaged(failed(why)),
+            NoDifference::Refused(why) => NotBegun::Other(failed(why)),
+        })
+    })
+}
+
+fn found(
+    repository: &gix::Repository,
+    known: ObjectId,
+    commit: ObjectId,
+    cancel: &CancelFlag,
+) -> Result<Before, RpcError> {
+    let Ok(tree) = tree_of(repository, known) else {
+        return Ok(Before::Gone);
+    };
+    Ok(match are_related(repository, known, commit, cancel)? {
+        true => Before::Related(tree),
+        false => Before::Unrelated(tree),
+    })
+}
+
+fn tree_of(repository: &gix::Repository, commit: ObjectId) -> Result<ObjectId, String> {
+    let commit = repository
+        .find_commit(commit)
+        .map_err(|why| described(&why))?;
+    let tree = commit.tree_id().map_err(|why| described(&why))?;
+    Ok(tree.detach())
+}
+
+struct Comparison<'a> {
+    repository: &'a gix::Repository,
+    setup: &'a Setup,
+    now: ObjectId,
+    cancel: &'a CancelFlag,
+}
+
+impl Comparison<'_> {
+    fn between(&self, before: Option<ObjectId>) -> Result<Difference, NoDifference> {
+        let selection = &self.setup.selection;
+        compare(self.repository, selection, before, self.now, self.cancel)
+    }
+
+    fn everything(&self) -> Result<Told, NoDifference> {
+        Ok(Told {
+            difference: self.between(None)?,
+            ..Told::default()
+        })
+    }
+
+    /// What differs from a tree; without one, there was no document.
+    fn since(&self, before: Option<ObjectId>) -> Result<Told, NoDifference> {
+        match self.between(before) {
+            // It is not whole any more.
+            Err(NoDifference::Before) => self.everything(),
+            difference => Ok(Told {
+                difference: difference?,
+                incremental: true,
+                note: None,
+            }),
+        }
+    }
+
+    fn everything_and_lost(&self, before: ObjectId, known: ObjectId) -> Result<Told, NoDifference> {
+        let since = match self.between(Some(before)) {
+            Err(NoDifference::Before) => return self.everything_but_lost(known),
+            since => since?,
+        };
+        let mut all = self.between(None)?;
+        let changed: HashMap<&[u8], Option<ObjectId>> = since
+            .changes
+            .iter()
+            .map(|change| (&*change.path, change.before))
+            .collect();
+        for change in &mut all.changes {
+            // What is no change is what it was.
+            change.before = *changed.get(&*change.path).unwrap_or(&change.now);
+        }
+        let lost = since.changes.iter().filter(|change| change.now.is_none());
+        all.changes.extend(lost.cloned());
+        all.changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Ok(Told {
+            difference: all,
+            incremental: false,
+            note: Some(format!(
+                "nothing leads from {known}, where the last round was, to what is there now: \
+                 everything is told anew"
+            )),
+        })
+    }
+
+    fn everything_but_lost(&self, known: ObjectId) -> Result<Told, NoDifference> {
+        Ok(Told {
+            note: Some(format!(
+                "{known}, where the last round was, is not there any more: everything is told anew, \
+                 but not what has gone since then"
+            )),
+            ..self.everything()?
+        })
+    }
+}
