@@ -33,6 +33,16 @@ pub struct Object {
     pub blob: Option<BlobRef>,
 }
 
+impl Object {
+    /// Returns the text of an element in two parts, if it has a metadata member that is empty: what
+    /// is before and behind it. Without the member it is the same element (hash contract §3).
+    pub fn around_empty_metadata(&self) -> Option<(&str, &str)> {
+        // Before it are a reference and a category, which have no such text in them.
+        let (before, behind) = self.text.split_once(",\"metadata\":")?;
+        Some((before, behind.strip_prefix("{}")?))
+    }
+}
+
 /// A whole document ready for delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {

@@ -337,6 +337,25 @@ fn page_longer_than_a_payload_goes_in_chunks() {
     assert_eq!(chunks.count(), tree.pages[0].text.len().div_ceil(3000));
 }
 
+/// http-binding §13.2 bounds the element as it is sent, and metadata may be absent from that.
+#[test]
+fn element_of_just_the_limit_is_delivered() {
+    let limits = Limits {
+        max_payload_bytes: 3000,
+        ..Limits::default()
+    };
+    let around = r#"{"category":"NarrativeText","text":""}"#.len();
+    for (more, fits) in [(0, true), (1, false)] {
+        let remote = Remote::new(limits);
+        let long = text("a".repeat(3000 - around + more));
+        assert_eq!(long.to_string().len(), 3000 + more);
+        let tree = tree(&[vec![long]]);
+        let (end, sent) = remote.deliver(Precondition::IfAbsent, &tree, &[]);
+        assert_eq!(end.is_ok(), fits, "{more}");
+        assert_eq!(sent.is_empty(), !fits, "{more}");
+    }
+}
+
 #[test]
 fn object_over_a_limit_is_named_before_anything_is_sent() {
     let limits = Limits {

@@ -21,7 +21,7 @@ use std::collections::{HashSet, VecDeque};
 
 use jiff::Timestamp;
 
-use crate::model::{BlobRef, Object};
+use crate::model::BlobRef;
 use crate::protocol::delivery::commit::Committing;
 use crate::protocol::delivery::inline::Inline;
 use crate::protocol::delivery::path::{self, Path};
@@ -387,13 +387,16 @@ impl<'a> Delivery<'a> {
             return;
         };
         let (tree, places) = (self.job.tree, self.places());
-        let text = |object: Option<&'a Object>| {
-            let object = object.expect("only objects of the document are scheduled");
-            Source::Text(&object.text)
-        };
+        let scheduled = "only objects of the document are scheduled";
         let source = match object {
-            Staged::Page(hash) => text(places.page(&hash).map(|place| &tree.pages[place])),
-            Staged::Element(hash) => text(places.element(&hash).map(|place| &tree.elements[place])),
+            Staged::Page(hash) => {
+                let page = &tree.pages[places.page(&hash).expect(scheduled)];
+                Source::Text((&*page.text).into())
+            }
+            Staged::Element(hash) => {
+                let element = &tree.elements[places.element(&hash).expect(scheduled)];
+                Source::Text(size::element_text(element, &self.terms.limits))
+            }
             Staged::Blob(blob) => Source::Blob(self.job.blobs[&blob]),
         };
         let Terms {

@@ -1,6 +1,8 @@
 //! Sizes of bodies, measured before they are built and before compression (http-binding §13.2).
 
-use crate::model::{Hash, Tree};
+use std::borrow::Cow;
+
+use crate::model::{Hash, Object, Tree};
 use crate::protocol::OperationError;
 use crate::protocol::delivery::Job;
 use crate::protocol::delivery::path::Path;
@@ -85,6 +87,17 @@ pub(super) fn everything(tree: &Tree) -> u64 {
     lists.length()
 }
 
+/// Returns the text of an element as it is uploaded: without an empty metadata member, which says
+/// nothing, where it fits by that alone.
+pub(super) fn element_text<'a>(element: &'a Object, limits: &Limits) -> Cow<'a, str> {
+    if element.text.len() as u64 > limits.max_payload_bytes
+        && let Some((before, behind)) = element.around_empty_metadata()
+    {
+        return Cow::Owned([before, behind].concat());
+    }
+    Cow::Borrowed(&element.text)
+}
+
 /// Refuses objects that the remote cannot take on the path of the document.
 ///
 /// # Errors
@@ -122,7 +135,7 @@ pub(super) fn check(job: &Job<'_>, path: Path, limits: &Limits) -> Result<(), Op
         }
     }
     for element in &tree.elements {
-        let size = element.text.len() as u64;
+        let size = element_text(element, limits).len() as u64;
         if size > limits.max_payload_bytes {
             let object = Oversize::Element {
                 content_hash: element.hash,

@@ -15,6 +15,7 @@
 //! Chunks are strictly one after the other, and after a doubt the session is asked before anything
 //! is sent. The bytes of a blob are named by range and never here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -40,7 +41,7 @@ const LONGEST_PART: u64 = 8 << 20;
 #[derive(Clone, Debug)]
 pub enum Source<'a> {
     /// The text of a page or element.
-    Text(&'a str),
+    Text(Cow<'a, str>),
     /// The bytes of a blob, of that length.
     Blob(u64),
 }
