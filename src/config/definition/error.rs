@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::json::{NumberReason, SyntaxError};
+use crate::json::{NumberReason, SyntaxError, push_token};
 
 /// A definition that defines no instance.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Diagnostic)]
@@ -26,14 +26,16 @@ pub enum DefinitionError {
         depth: usize,
     },
     /// A number that not everybody can carry.
-    #[error("{place} of the definition: {reason}")]
+    #[error("{place} of the definition: {reason} at byte {offset}")]
     #[diagnostic(
         code(dpe::config::definition_number),
         help("write large numbers as strings if the connector takes them")
     )]
     Number {
-        /// Pointer to it.
+        /// Pointer to the member of the definition that it is in.
         place: String,
+        /// Byte offset into the text.
+        offset: usize,
         /// What is wrong with it.
         reason: NumberReason,
     },
@@ -58,5 +60,12 @@ impl DefinitionError {
             place: place.into(),
             why: why.into(),
         }
+    }
+
+    /// Returns the error of a member of the object at `parent`.
+    pub fn inside(parent: &str, name: &str, why: impl Into<String>) -> Self {
+        let mut place = parent.to_owned();
+        push_token(&mut place, name);
+        Self::member(place, why)
     }
 }

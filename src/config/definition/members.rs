@@ -24,11 +24,7 @@ impl<'t> Place<'t> {
 
     /// Returns the error of a value that breaks a rule.
     pub(super) fn refused(&self, why: impl Into<String>) -> DefinitionError {
-        let place = match &*self.pointer {
-            "" => "the whole",
-            pointer => pointer,
-        };
-        DefinitionError::member(place, why)
+        DefinitionError::member(place_of(&self.pointer), why)
     }
 
     pub(super) fn string(&self) -> Result<Cow<'t, str>, DefinitionError> {
@@ -65,7 +61,11 @@ impl<'t> Place<'t> {
         let mut found = [const { None }; N];
         for (name, place) in self.open()? {
             let at = known.iter().position(|known| *known == name);
-            let at = at.ok_or_else(|| place.refused("is not defined"))?;
+            // Its name may be a secret in the wrong place.
+            let at = at.ok_or_else(|| {
+                let known = known.join(", ");
+                self.refused(format!("has a member that is none of {known}"))
+            })?;
             if place.value.is_null() {
                 return Err(place.refused("is null"));
             }
@@ -87,5 +87,13 @@ impl<'t> Place<'t> {
         let mut pointer = self.pointer.clone();
         push_token(&mut pointer, token);
         Self { value, pointer }
+    }
+}
+
+/// Returns how a place is told; the empty pointer is not.
+pub(super) fn place_of(pointer: &str) -> &str {
+    match pointer {
+        "" => "the whole",
+        pointer => pointer,
     }
 }

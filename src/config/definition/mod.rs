@@ -147,7 +147,8 @@ fn strict(bytes: &[u8]) -> Result<Text<'_>, DefinitionError> {
     if let Err(error) = canonical::write(text.root(), &mut canonical::Nowhere) {
         let place = text.root().pointer_to(error.offset);
         return Err(DefinitionError::Number {
-            place,
+            place: read::defined(&place).to_owned(),
+            offset: error.offset,
             reason: error.reason,
         });
     }

@@ -10,10 +10,36 @@ use crate::json::{Text, Value};
 use crate::model::FileUri;
 
 use super::error::DefinitionError;
-use super::members::Place;
+use super::members::{Place, place_of};
 use super::{ConflictAction, ConflictPolicy, Definition, Known};
 
 type Read<T> = Result<T, DefinitionError>;
+
+/// The members of a definition.
+const MEMBERS: [&str; 9] = [
+    "definition_version",
+    "id",
+    "remote",
+    "uri_prefix",
+    "plugin",
+    "config",
+    "secrets",
+    "conflict_policy",
+    "runner",
+];
+
+/// Returns how the place of something in a definition is told: by the member that it is in, since names
+/// further inside may be anything.
+pub(super) fn defined(pointer: &str) -> &str {
+    let is_inside = |member: &&&str| {
+        let rest = pointer
+            .strip_prefix('/')
+            .and_then(|rest| rest.strip_prefix(**member));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let member = MEMBERS.iter().find(is_inside);
+    place_of(member.map_or("", |member| &pointer[..=member.len()]))
+}
 
 pub(super) fn definition(root: Value<'_>, directory: &Path) -> Read<Definition> {
     let root = Place::root(root);
@@ -27,17 +53,7 @@ pub(super) fn definition(root: Value<'_>, directory: &Path) -> Read<Definition> 
         secrets,
         conflict_policy,
         runner,
-    ] = root.closed([
-        "definition_version",
-        "id",
-        "remote",
-        "uri_prefix",
-        "plugin",
-        "config",
-        "secrets",
-        "conflict_policy",
-        "runner",
-    ])?;
+    ] = root.closed(MEMBERS)?;
     check_version(&root.required("definition_version", version)?)?;
     let id = valid_id(&root.required("id", id)?)?;
     let (remote_url, credential) = read_remote(&root.required("remote", remote)?, directory)?;
@@ -193,9 +209,12 @@ fn read_command(place: &Place<'_>) -> Read<Vec<String>> {
 fn read_environment(place: &Place<'_>) -> Read<Vec<(String, String)>> {
     let mut environment = Vec::new();
     for (name, member) in place.open()? {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            return Err(place.refused("has a member whose name no environment variable can have"));
+        }
         let value = member.string()?;
-        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
-            return Err(member.refused("is no environment variable"));
+        if value.contains('\0') {
+            return Err(member.refused("contains NUL"));
         }
         if name.starts_with("DPE_") || is_base_environment(&name) {
             return Err(member.refused("has a reserved name"));

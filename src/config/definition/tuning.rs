@@ -93,5 +93,5 @@ fn limit(name: &str, member: &Place<'_>) -> Result<String, DefinitionError> {
 }
 
 fn refused(name: &str, why: &str) -> DefinitionError {
-    DefinitionError::member(format!("/runner/{name}"), why)
+    DefinitionError::inside("/runner", name, why)
 }

@@ -17,27 +17,30 @@ const LINKS_MAX: u32 = 40;
 pub(super) fn check_distinct(definition: &Definition) -> Result<(), DefinitionError> {
     let credential = match &definition.credential {
         None => return Ok(()),
-        Some(source) => place("/remote/credential", source)?,
+        Some(source) => {
+            place(source).map_err(|why| DefinitionError::member("/remote/credential", why))?
+        }
     };
     for (name, source) in &definition.secrets {
-        let pointer = format!("/secrets/{name}");
-        if place(&pointer, source)? == credential {
-            let why = "is in the same place as the credential of the remote";
-            return Err(DefinitionError::member(pointer, why));
+        let refused = |why| DefinitionError::inside("/secrets", name, why);
+        if place(source).map_err(refused)? == credential {
+            return Err(refused(
+                "is in the same place as the credential of the remote",
+            ));
         }
     }
     Ok(())
 }
 
-/// Returns the source with links followed: two of one place are equal.
-fn place(pointer: &str, source: &CredentialSource) -> Result<CredentialSource, DefinitionError> {
+/// Returns the source with links followed: two of one place are equal. Or what is wrong with it.
+fn place(source: &CredentialSource) -> Result<CredentialSource, &'static str> {
     Ok(match source {
         CredentialSource::Env(name) => CredentialSource::Env(name.clone()),
         CredentialSource::File(path) => {
             let path = path::absolute(path).unwrap_or_else(|_| path.clone());
             let followed = followed(&path, LINKS_MAX);
             let why = "is a path whose links lead round in circles";
-            CredentialSource::File(followed.ok_or_else(|| DefinitionError::member(pointer, why))?)
+            CredentialSource::File(followed.ok_or(why)?)
         }
     })
 }
