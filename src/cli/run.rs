@@ -12,6 +12,9 @@ use super::context::CommonArgs;
 use super::exit::Exit;
 use super::signal;
 
+/// Common flags without a meaning here: the definition says all that, and the output is the contract's.
+pub(super) const NO_FLAGS: [&str; 4] = ["remote", "json", "quiet", "verbose"];
+
 /// Run one round of an instance, as a program does it
 ///
 /// Starts the connector that DEFINITION names, delivers what it enumerates, and prints one report on stdout: a line of
@@ -56,22 +59,23 @@ impl RunArgs {
             network: common.network(None),
             redaction,
         };
-        if self.delete {
-            let deleted = run::delete(&plan, &*log);
-            return deleted
-                .map_or_else(|failure| Exit::of_run_failure(&failure), |()| Exit::Success);
-        }
-        let observer: Arc<dyn Observer> = log.clone();
-        let report = run::run(&plan, &observer, &cancel).await;
-        match (report, first.get()) {
-            // The log has said how it finished: a signal comes too late.
-            (Some(report), _) => tell(&report),
-            (None, Some(signal)) => {
-                log.interrupted(signal.name());
-                Exit::of_signal(*signal)
-            }
-            (None, None) => unreachable!("only a signal cancels"),
-        }
+        // Once the log has said how it finished, a signal comes too late.
+        let finished = if self.delete {
+            let deleted = run::delete(&plan, &*log, &cancel).await;
+            deleted.map(|deleted| match deleted {
+                Ok(()) => Exit::Success,
+                Err(failure) => Exit::of_run_failure(&failure),
+            })
+        } else {
+            let observer: Arc<dyn Observer> = log.clone();
+            let report = run::run(&plan, &observer, &cancel).await;
+            report.map(|report| tell(&report))
+        };
+        finished.unwrap_or_else(|| {
+            let signal = first.get().expect("only a signal cancels");
+            log.interrupted(signal.name());
+            Exit::of_signal(*signal)
+        })
     }
 }
 

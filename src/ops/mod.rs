@@ -10,6 +10,7 @@ mod credential;
 pub mod hash_object;
 pub mod list;
 pub mod push;
+mod regular_file;
 pub mod remote;
 pub mod remove;
 pub mod rename;

@@ -8,6 +8,7 @@
 mod call;
 mod command;
 mod defect;
+mod definition_text;
 mod delete;
 mod distinct;
 mod failure;

@@ -179,3 +179,76 @@ fn a_program_is_found_from_the_definition_or_in_the_path_of_the_plugin() {
         ran.assert_failed(3, "instance", "runner", "definition_invalid");
     }
 }
+
+#[test]
+fn a_definition_may_come_through_a_pipe() {
+    let instance = Instance::new(EMPTY);
+    let mut command = instance.command(&[]);
+    let text = instance.definition.to_string();
+    instance.make_pipe("definition.json");
+    let path = instance.path("definition.json");
+    let writer = std::thread::spawn(move || std::fs::write(path, text).unwrap());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    writer.join().unwrap();
+}
+
+/// Nobody would hear a signal while something is waited for at the other end.
+#[test]
+fn pipes_in_place_of_other_files_are_refused_at_once() {
+    let mut instance = Instance::new(EMPTY);
+    instance.make_pipe("pipe");
+    let pipe = instance.path("pipe").display().to_string();
+    let ran = instance.run_with(&["--cacert", &pipe]);
+    ran.assert_failed(2, "round", "remote", "remote_unavailable");
+    assert!(ran.message().contains("no regular file"), "{ran:?}");
+    instance.definition["remote"]["credential"] = json!({"file": "pipe"});
+    let ran = instance.run();
+    ran.assert_failed(3, "instance", "runner", "secret_missing");
+    assert!(ran.message().contains("no regular file"), "{ran:?}");
+    instance.make_pipe("manifest.json");
+    let ran = instance.run();
+    ran.assert_failed(3, "instance", "runner", "manifest_invalid");
+    assert!(ran.message().contains("no regular file"), "{ran:?}");
+}
+
+#[test]
+fn names_of_secrets_that_nobody_declared_are_not_told() {
+    let mut instance = Instance::new(EMPTY);
+    instance.definition["secrets"] = json!({"hunter2": {"env": "A"}});
+    for declared in [
+        json!([]),
+        json!([{"name": "TOKEN"}, {"name": "OTHER", "required": false}]),
+    ] {
+        instance.write_manifest(&json!({"secrets": declared}));
+        let ran = instance.run();
+        ran.assert_failed(3, "instance", "runner", "definition_invalid");
+        assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+        let told = ran.message().contains("TOKEN, OTHER");
+        assert_eq!(told, declared != json!([]), "{ran:?}");
+    }
+}
+
+/// Flags that mean nothing here may have variables that mean nothing at all; those that do mean
+/// something are read as the command line is (§24, step 1).
+#[test]
+fn variables_of_flags_that_belong_to_other_commands_are_ignored() {
+    let mut instance = Instance::new(EMPTY);
+    for (name, value) in [
+        ("DPE_VERBOSE", "x"),
+        ("DPE_VERBOSE", "-1"),
+        ("DPE_REMOTE", ""),
+        ("DPE_JSON", "x"),
+        ("DPE_MAX_PAYLOAD_BYTES", "x"),
+    ] {
+        instance.variables = vec![(name.into(), value.into())];
+        let ran = instance.run();
+        assert_eq!(ran.code, Some(0), "{name}: {ran:?}");
+        ran.report();
+    }
+    let wrong = instance.run_with(&["--no-such-flag"]);
+    assert_eq!((wrong.code, &*wrong.stdout), (Some(64), ""), "{wrong:?}");
+    instance.variables = vec![("DPE_TIMEOUT".into(), "x".into())];
+    let wrong = instance.run();
+    assert_eq!((wrong.code, &*wrong.stdout), (Some(64), ""), "{wrong:?}");
+}

@@ -78,6 +78,15 @@ impl Instance {
         self.write("manifest.json", manifest.to_string());
     }
 
+    /// Makes a pipe in place of a file.
+    pub(super) fn make_pipe(&self, name: &str) {
+        let path = self.path(name);
+        let _ = fs::remove_file(&path);
+        let mut command = Command::new(python());
+        command.args(["-c", "import os, sys; os.mkfifo(sys.argv[1])"]);
+        assert!(command.arg(path).status().unwrap().success());
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }

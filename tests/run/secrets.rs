@@ -235,3 +235,68 @@ shutdown()
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.events("plugin.stderr")[0]["line"], "is it [REDACTED]?");
 }
+
+/// §7.1: only the credential is named; where the definition says where it is, and what is wrong there, helps too.
+#[test]
+fn a_missing_credential_is_told_by_its_name_and_why() {
+    let mut instance = with_secret(EMPTY);
+    instance.write("empty", "");
+    instance.write("no-text", [0xff]);
+    let rows = [
+        (
+            json!({"TOKEN": {"env": "NOWHERE"}}),
+            "/secrets/TOKEN",
+            "is not set",
+        ),
+        (
+            json!({"TOKEN": {"env": "EMPTY"}}),
+            "/secrets/TOKEN",
+            "is empty",
+        ),
+        (
+            json!({"TOKEN": {"file": "nowhere"}}),
+            "/secrets/TOKEN",
+            "No such file",
+        ),
+        (
+            json!({"TOKEN": {"file": "empty"}}),
+            "/secrets/TOKEN",
+            "is empty",
+        ),
+        (
+            json!({"TOKEN": {"file": "no-text"}}),
+            "/secrets/TOKEN",
+            "not UTF-8",
+        ),
+        (
+            json!({"TOKEN": {"file": "."}}),
+            "/secrets/TOKEN",
+            "no regular file",
+        ),
+        (json!({}), "/secrets", "is not there"),
+    ];
+    instance.variables = vec![("EMPTY".into(), String::new())];
+    for (secrets, place, why) in rows {
+        instance.definition["secrets"] = secrets;
+        let ran = instance.run();
+        ran.assert_failed(3, "instance", "runner", "secret_missing");
+        let message = ran.message();
+        let parts = [
+            "the secret TOKEN",
+            &format!("{place} of the definition"),
+            why,
+        ];
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        assert!(
+            !message.contains("nowhere") && !message.contains("NOWHERE"),
+            "{message}"
+        );
+    }
+    instance.definition["remote"]["credential"] = json!({"env": "NOWHERE"});
+    let message = instance.run().message();
+    assert!(
+        message
+            .contains("/remote/credential of the definition: its environment variable is not set"),
+        "{message}"
+    );
+}

@@ -37,8 +37,8 @@ pub(super) fn resolve(
             return Err(ConnectorError::UndeclaredSecret { name });
         }
         match credential::resolve(source) {
-            Some(value) => found.push((name, value)),
-            None => return Err(ConnectorError::Secret { name }),
+            Ok(value) => found.push((name, value)),
+            Err(_) => return Err(ConnectorError::Secret { name }),
         }
     }
     let declarations = manifest.map_or(&[][..], |manifest| &manifest.secrets);

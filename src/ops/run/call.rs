@@ -18,10 +18,10 @@ use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::ports::Source;
 use crate::sync::report::{Outcome, Report};
 
-use super::failure::state_failure;
+use super::failure::{internal_error, state_failure};
 use super::preparation;
 use super::ready::Ready;
-use super::{Run, defect, identity};
+use super::{Run, defect, definition_text, identity};
 
 /// A child of a process that was killed holds its locks until it is another program. That is all
 /// that is waited for (connector contract §8.1).
@@ -103,7 +103,7 @@ impl<'a> Call<'a> {
 
     /// The steps of §24 from the second on.
     async fn steps(&mut self) -> Result<(), Stop> {
-        let definition = self.definition()?;
+        let definition = self.definition().await?;
         let lock = self.lock(&definition.id)?;
         let prepared = preparation::prepare(&definition)?;
         self.run.redaction.know(prepared.mask.clone());
@@ -119,20 +119,23 @@ impl<'a> Call<'a> {
             definition: &definition,
             prepared: &prepared,
         };
-        let remote = self.unless_cancelled(ready.connect()).await??;
+        let remote = unless_cancelled(self.cancel, ready.connect()).await??;
         let start = ready.start(&remote, self.observer);
-        let mut process = self.unless_cancelled(start).await??;
+        let mut process = unless_cancelled(self.cancel, start).await??;
         self.report.plugin = Some(process.identity().clone());
         let settings = ready.settings(&remote);
         self.round(&instance, &settings, &remote, &mut process)
             .await?;
         // How it ends changes nothing any more; the log tells it.
-        let _ = self.unless_cancelled(process.close()).await?;
+        let _ = unless_cancelled(self.cancel, process.close()).await?;
         Ok(())
     }
 
-    fn definition(&mut self) -> Result<Definition, Stop> {
-        let read = preparation::read_definition(&self.run.definition);
+    async fn definition(&mut self) -> Result<Definition, Stop> {
+        let path = &self.run.definition;
+        let text = definition_text::read(path);
+        let text = unless_cancelled(self.cancel, text).await??;
+        let read = preparation::read_definition(&text, path);
         let known = read.known;
         if let Some(id) = &known.id {
             self.observer.event(Event::Instance { id });
@@ -208,14 +211,6 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    async fn unless_cancelled<T>(&self, future: impl Future<Output = T>) -> Result<T, Stop> {
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Err(Stop::Interrupted),
-            done = future => Ok(done),
-        }
-    }
-
     /// Notes what ended the call before its round did.
     fn fail(&mut self, failure: Failure) {
         self.observer.event(Event::Failed(&failure));
@@ -231,12 +226,7 @@ impl<'a> Call<'a> {
         self.observer.event(Event::Crashed {
             traceback: &defect::traceback(panic),
         });
-        self.fail(Failure::new(
-            Level::Round,
-            FailureSource::Runner,
-            "runner_internal_error",
-            "the runner has a defect; its log has the details",
-        ));
+        self.fail(internal_error());
     }
 
     /// Notes since when the cursor is held, if there is state to note it in (§23).
@@ -245,6 +235,18 @@ impl<'a> Call<'a> {
             let since = runner::hold(state, &self.report.started_at, &**self.observer);
             self.report.cursor_held_since = since;
         }
+    }
+}
+
+/// Waits for what `future` comes to, unless somebody wants the call to end before.
+pub(super) async fn unless_cancelled<T>(
+    cancel: &Cancel,
+    future: impl Future<Output = T>,
+) -> Result<T, Stop> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Stop::Interrupted),
+        done = future => Ok(done),
     }
 }
 

@@ -2,7 +2,6 @@
 //! connector contract §24.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use dpe_connector::manifest::Manifest;
@@ -10,10 +9,11 @@ use dpe_connector::manifest::Manifest;
 use crate::config::{Definition, DefinitionError, Known, Mask, Secret, Tuning};
 use crate::host::{config_violation, plugin_environment, read_manifest};
 use crate::ops::causes::with_causes;
-use crate::ops::credential;
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::ops::{credential, regular_file};
+use crate::sync::failure::Failure;
 use crate::sync::guard::DeleteLimit;
 
+use super::failure::instance;
 use super::{command, distinct};
 
 /// What a round needs besides state and remote.
@@ -35,34 +35,17 @@ pub(super) struct ReadDefinition {
     pub(super) definition: Result<Definition, Failure>,
 }
 
-pub(super) fn read_definition(path: &Path) -> ReadDefinition {
-    let bytes = match read_text(path) {
-        Ok(bytes) => bytes,
-        Err(failure) => {
-            return ReadDefinition {
-                known: Known::default(),
-                definition: Err(failure),
-            };
-        }
-    };
+/// Reads the text of the definition in the file `path`.
+pub(super) fn read_definition(text: &[u8], path: &Path) -> ReadDefinition {
     let directory = path.parent().unwrap_or(Path::new(""));
-    let definition = Definition::parse(&bytes, directory).and_then(|definition| {
+    let definition = Definition::parse(text, directory).and_then(|definition| {
         distinct::check_distinct(&definition)?;
         Ok(definition)
     });
     ReadDefinition {
-        known: Known::of(&bytes),
+        known: Known::of(text),
         definition: definition.map_err(|error| definition_invalid(&error)),
     }
-}
-
-/// Reads the text of a definition.
-pub(super) fn read_text(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| {
-        let path = path.display();
-        let why = format!("the definition {path} cannot be read: {error}");
-        instance("definition_invalid", why)
-    })
 }
 
 pub(super) fn definition_invalid(error: &DefinitionError) -> Failure {
@@ -96,7 +79,7 @@ pub(super) fn prepare(definition: &Definition) -> Result<Prepared, Failure> {
 }
 
 fn manifest(path: &Path) -> Result<Manifest, Failure> {
-    let bytes = fs::read(path).map_err(|error| {
+    let bytes = regular_file::read(path).map_err(|error| {
         let path = path.display();
         let why = format!("the manifest {path} cannot be read: {error}");
         instance("manifest_invalid", why)
@@ -109,17 +92,29 @@ fn check_names(definition: &Definition, manifest: &Manifest) -> Result<(), Defin
     let declares = |name: &str| manifest.secrets.iter().any(|secret| secret.name == name);
     for (name, _) in &definition.secrets {
         if !declares(name) {
-            let why = "is no secret that the manifest declares";
-            return Err(DefinitionError::member(format!("/secrets/{name}"), why));
+            return Err(undeclared(manifest));
         }
     }
     for (name, _) in &definition.environment {
         if declares(name) {
             let why = "is a secret that the manifest declares";
-            return Err(DefinitionError::member(format!("/plugin/env/{name}"), why));
+            return Err(DefinitionError::inside("/plugin/env", name, why));
         }
     }
     Ok(())
+}
+
+/// A name that nobody declared may be a secret in the wrong place: those that are declared help too.
+fn undeclared(manifest: &Manifest) -> DefinitionError {
+    let declared: Vec<_> = manifest.secrets.iter().map(|one| &*one.name).collect();
+    let why = match &declared[..] {
+        [] => "has members, and the manifest declares no secrets".to_owned(),
+        _ => format!(
+            "has a member that is none of the secrets that the manifest declares: {}",
+            declared.join(", ")
+        ),
+    };
+    DefinitionError::member("/secrets", why)
 }
 
 /// Judges the configuration by the schema of the manifest (§4.3).
@@ -145,10 +140,11 @@ fn credential(definition: &Definition) -> Result<Option<Secret>, Failure> {
     let Some(source) = &definition.credential else {
         return Ok(None);
     };
-    match credential::resolve(source) {
-        Some(credential) => Ok(Some(credential)),
-        None => Err(secret_missing("the credential of the remote")),
-    }
+    let credential = credential::resolve(source).map_err(|why| {
+        let place = "/remote/credential";
+        secret_missing("the credential of the remote", place, &why.to_string())
+    })?;
+    Ok(Some(credential))
 }
 
 /// Returns the three parts of the environment of the plugin (§7.2).
@@ -173,21 +169,25 @@ fn secrets(definition: &Definition, manifest: &Manifest) -> Result<Vec<(String, 
             .filter(|(name, _)| *name == declared.name)
             .map(|(_, source)| source)
             .next();
-        match source.and_then(credential::resolve) {
-            Some(secret) => secrets.push((declared.name.clone(), secret)),
-            None if declared.required => {
-                return Err(secret_missing(&format!("the secret {}", declared.name)));
+        let name = &declared.name;
+        let (place, why) = match source.map(credential::resolve) {
+            Some(Ok(secret)) => {
+                secrets.push((name.clone(), secret));
+                continue;
             }
-            None => {}
+            Some(Err(why)) => (format!("/secrets/{name}"), why.to_string()),
+            None => ("/secrets".to_owned(), "it is not there".to_owned()),
+        };
+        if declared.required {
+            let what = format!("the secret {name}");
+            return Err(secret_missing(&what, &place, &why));
         }
     }
     Ok(secrets)
 }
 
-fn secret_missing(what: &str) -> Failure {
-    instance("secret_missing", format!("{what} cannot be had"))
-}
-
-fn instance(code: &'static str, message: String) -> Failure {
-    Failure::new(Level::Instance, FailureSource::Runner, code, message)
+/// Says which credential is missing, where the definition says where it is, and why that is of no use.
+fn secret_missing(what: &str, place: &str, why: &str) -> Failure {
+    let why = format!("{what} cannot be had by {place} of the definition: {why}");
+    instance("secret_missing", why)
 }

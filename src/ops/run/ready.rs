@@ -11,6 +11,7 @@ use crate::config::{
 };
 use crate::host::{ConnectorProcess, Deadlines, Launch, message_limit};
 use crate::ops::causes::with_causes;
+use crate::ops::regular_file;
 use crate::ops::remote::{self, OpenRemote, RemoteError};
 use crate::runner::{Settings, by_the_contract};
 use crate::server::OpenMode;
@@ -44,18 +45,26 @@ impl Ready<'_> {
                 ..self.run.network.clone()
             },
         };
+        self.check_files()?;
         let opened = remote::open(&remote, OpenMode::ReadOnly).await;
         opened.map_err(|error| match error {
             RemoteError::Failed(failure) => by_the_contract(failure),
             // Settings of the network with which no request can be built (§25.2).
-            error => Failure::new(
-                Level::Round,
-                FailureSource::Remote,
-                "remote_unavailable",
-                with_causes(&error),
-            )
-            .retryable(true),
+            error => unreachable(with_causes(&error)),
         })
+    }
+
+    /// Makes sure that nobody waits for the other end of a pipe where a certificate should be.
+    fn check_files(&self) -> Result<(), Failure> {
+        let network = &self.run.network;
+        let files = [&network.authorities, &network.client_certificate];
+        for path in files.into_iter().flatten() {
+            regular_file::check(path).map_err(|error| {
+                let path = path.display();
+                unreachable(format!("{path} cannot be read: {error}"))
+            })?;
+        }
+        Ok(())
     }
 
     /// Starts the plugin and initialises it.
@@ -120,4 +129,9 @@ impl Ready<'_> {
             ..usual
         }
     }
+}
+
+fn unreachable(why: String) -> Failure {
+    let (level, source) = (Level::Round, FailureSource::Remote);
+    Failure::new(level, source, "remote_unavailable", why).retryable(true)
 }
