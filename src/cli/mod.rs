@@ -21,7 +21,8 @@ mod switch;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::error::Error;
 
@@ -69,7 +70,7 @@ enum Command {
 
 /// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::from_call() {
         Ok(cli) => cli,
         Err(error) => {
             // Help that nobody reads any more is no failure.
@@ -88,6 +89,25 @@ pub fn main() -> ExitCode {
             }
             Exit::of_error(&error).into()
         }
+    }
+}
+
+impl Cli {
+    /// Reads the command line, and what variables say of flags.
+    fn from_call() -> Result<Self, clap::Error> {
+        Self::try_parse().or_else(|error| Self::run_alone().ok_or(error))
+    }
+
+    /// Reads the command line of `dpe run` without the variables of flags that mean nothing to it:
+    /// a wrong one among them is no wrong usage (connector contract §24).
+    fn run_alone() -> Option<Self> {
+        let mut command = Self::command();
+        for flag in run::NO_FLAGS {
+            command = command.mut_arg(flag, |arg| arg.env(Resettable::Reset));
+        }
+        let matches = command.try_get_matches().ok()?;
+        let cli = Self::from_arg_matches(&matches).ok()?;
+        matches!(cli.command, Command::Run(_)).then_some(cli)
     }
 }
 
