@@ -4,121 +4,257 @@
 //! is gone, its target is new, or both hold along a chain a→b, b→c. A file that merely took the
 //! place of another one is a changed document, and so is every file of a cycle.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::num::NonZeroU32;
 
 use crate::names::file_name;
 
-/// A path, and content it has or had.
+/// Paths with content they have or had, given by number in the order of the paths. There may be
+/// millions, so that whoever holds them decides in which form.
+pub trait Holdings {
+    /// Content; equal ones give the same document.
+    type Content<'h>: Ord
+    where
+        Self: 'h;
+
+    /// Returns how many there are.
+    fn len(&self) -> usize;
+
+    /// Returns a path, relative to the root.
+    fn path(&self, number: usize) -> &[u8];
+
+    /// Returns the content of a path.
+    fn content(&self, number: usize) -> Self::Content<'_>;
+
+    /// Returns whether equal content tells that it is the same file; that of an empty one does not.
+    fn is_telling(&self, number: usize) -> bool;
+
+    /// Returns what tells files of equal content apart that are the same before and after; the
+    /// number of the inode.
+    fn mark(&self, number: usize) -> u64;
+
+    /// Returns, of a source, whether the path is gone and not only changed; of a target, whether
+    /// it had no document before.
+    fn is_free(&self, number: usize) -> bool;
+
+    /// Returns whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One path of a few.
 #[derive(Clone, Copy, Debug)]
 pub struct Holding<'a, C> {
     /// Relative to the root.
     pub path: &'a [u8],
     /// The content; equal ones give the same document.
     pub content: &'a C,
-    /// Whether equal content tells that it is the same file; that of an empty one does not.
+    /// Whether equal content tells that it is the same file.
     pub is_telling: bool,
-    /// Tells files of equal content apart that are the same before and after; the number of the
-    /// inode.
+    /// Tells files of equal content apart.
     pub mark: u64,
-    /// Of a source: the path is gone, not only changed. Of a target: it had no document before.
+    /// Of a source: the path is gone. Of a target: it had no document before.
     pub is_free: bool,
 }
 
-/// Pairs sources with targets, both sorted by path, and returns the pairs as indices, in an order
-/// in which the moves can be carried out one after another.
-pub fn plan<C: Ord>(sources: &[Holding<'_, C>], targets: &[Holding<'_, C>]) -> Vec<(usize, usize)> {
-    let pairs = paired(sources, targets);
-    let source_at: HashMap<&[u8], usize> = (0..).zip(sources).map(|(i, s)| (s.path, i)).collect();
-    let starts = (0..sources.len()).filter(|&source| sources[source].is_free);
-    starts
-        .flat_map(|start| chain(start, &pairs, targets, &source_at))
-        .collect()
+impl<C: Ord> Holdings for [Holding<'_, C>] {
+    type Content<'h>
+        = &'h C
+    where
+        Self: 'h;
+
+    fn len(&self) -> usize {
+        <[_]>::len(self)
+    }
+
+    fn path(&self, number: usize) -> &[u8] {
+        self[number].path
+    }
+
+    fn content(&self, number: usize) -> &C {
+        self[number].content
+    }
+
+    fn is_telling(&self, number: usize) -> bool {
+        self[number].is_telling
+    }
+
+    fn mark(&self, number: usize) -> u64 {
+        self[number].mark
+    }
+
+    fn is_free(&self, number: usize) -> bool {
+        self[number].is_free
+    }
 }
 
-/// Follows a chain from a path that is gone. It counts only if it ends at a new path; its last
-/// move has to come first.
-fn chain<C>(
-    start: usize,
-    pairs: &HashMap<usize, usize>,
-    targets: &[Holding<'_, C>],
-    source_at: &HashMap<&[u8], usize>,
-) -> Vec<(usize, usize)> {
+/// Pairs sources with targets, both sorted by path, and returns the pairs by their numbers, in an
+/// order in which the moves can be carried out one after another.
+pub fn plan<'h, S, T>(sources: &'h S, targets: &'h T) -> Vec<(usize, usize)>
+where
+    S: Holdings + ?Sized,
+    T: Holdings<Content<'h> = S::Content<'h>> + ?Sized,
+{
+    let target_of = Pairing::of(sources, targets).target_of;
+    let starts = (0..sources.len()).filter(|&source| sources.is_free(source));
     let mut moves = Vec::new();
+    for start in starts {
+        follow(start, &target_of, sources, targets, &mut moves);
+    }
+    moves
+}
+
+/// Follows a chain from a path that is gone, and appends its moves. It counts only if it ends at a
+/// new path; its last move has to come first.
+fn follow(
+    start: usize,
+    target_of: &[Option<Number>],
+    sources: &(impl Holdings + ?Sized),
+    targets: &(impl Holdings + ?Sized),
+    moves: &mut Vec<(usize, usize)>,
+) {
+    let before = moves.len();
     let mut source = start;
-    while let Some(&target) = pairs.get(&source) {
+    while let Some(target) = target_of[source].map(Number::get) {
         moves.push((source, target));
-        if targets[target].is_free {
-            moves.reverse();
-            return moves;
+        if targets.is_free(target) {
+            moves[before..].reverse();
+            return;
         }
-        let Some(&next) = source_at.get(targets[target].path) else {
+        let Some(next) = find(sources, targets.path(target)) else {
             break;
         };
         source = next;
     }
-    Vec::new()
+    moves.truncate(before);
 }
 
-fn paired<C: Ord>(sources: &[Holding<'_, C>], targets: &[Holding<'_, C>]) -> HashMap<usize, usize> {
-    // Equal bytes of an equal format give the same document, whatever their names.
-    let mut groups: BTreeMap<&C, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-    for (index, source) in sources.iter().enumerate() {
-        groups.entry(source.content).or_default().0.push(index);
-    }
-    for (index, target) in targets.iter().enumerate() {
-        if let Some(group) = groups.get_mut(target.content) {
-            group.1.push(index);
+/// Returns the number of a path.
+fn find(holdings: &(impl Holdings + ?Sized), path: &[u8]) -> Option<usize> {
+    let (mut low, mut high) = (0, holdings.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match holdings.path(middle).cmp(path) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Equal => return Some(middle),
+            std::cmp::Ordering::Greater => high = middle,
         }
     }
-    let mut pairing = Pairing {
-        sources,
-        targets,
-        pairs: HashMap::new(),
-        used: HashSet::new(),
-    };
-    for (sources_of, targets_of) in groups.values_mut() {
-        sources_of.sort_by_key(|&index| !sources[index].is_free);
-        targets_of.sort_by_key(|&index| !targets[index].is_free);
-        pairing.pair_by(sources_of, targets_of, |holding| holding.mark);
-        if sources_of.first().is_some_and(|&s| sources[s].is_telling) {
-            pairing.pair_by(sources_of, targets_of, |holding| file_name(holding.path));
-            pairing.pair_by(sources_of, targets_of, |_| ());
+    None
+}
+
+/// A number below 2³² that leaves room for its absence: plus one.
+#[derive(Clone, Copy)]
+struct Number(NonZeroU32);
+
+impl Number {
+    fn of(number: usize) -> Self {
+        let next = u32::try_from(number)
+            .ok()
+            .and_then(|n| NonZeroU32::MIN.checked_add(n));
+        Self(next.expect("a listing of so many files is no cursor"))
+    }
+
+    fn get(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// Pairs of equal content at work.
+struct Pairing<'h, S: ?Sized, T: ?Sized> {
+    sources: &'h S,
+    targets: &'h T,
+    /// For each source.
+    target_of: Vec<Option<Number>>,
+}
+
+impl<'h, S, T> Pairing<'h, S, T>
+where
+    S: Holdings + ?Sized,
+    T: Holdings<Content<'h> = S::Content<'h>> + ?Sized,
+{
+    fn of(sources: &'h S, targets: &'h T) -> Self {
+        let mut pairing = Self {
+            sources,
+            targets,
+            target_of: vec![None; sources.len()],
+        };
+        let sources_of = sorted(sources.len(), |at| {
+            (sources.content(at), !sources.is_free(at))
+        });
+        let targets_of = sorted(targets.len(), |at| {
+            (targets.content(at), !targets.is_free(at))
+        });
+        let (mut waiting, mut left) = (&sources_of[..], &targets_of[..]);
+        while let Some(&first) = waiting.first() {
+            // Equal bytes of an equal format give the same document, whatever their names.
+            let content = sources.content(first.get());
+            let end = waiting.partition_point(|at| sources.content(at.get()) == content);
+            let start = left.partition_point(|at| targets.content(at.get()) < content);
+            left = &left[start..];
+            let stop = left.partition_point(|at| targets.content(at.get()) == content);
+            pairing.pair(waiting[..end].to_vec(), left[..stop].to_vec());
+            (waiting, left) = (&waiting[end..], &left[stop..]);
+        }
+        pairing
+    }
+
+    /// Pairs what has the same content, those that are free first.
+    fn pair(&mut self, mut waiting: Vec<Number>, mut left: Vec<Number>) {
+        let (sources, targets) = (self.sources, self.targets);
+        self.pair_by(
+            &mut waiting,
+            &mut left,
+            |at| sources.mark(at),
+            |at| targets.mark(at),
+        );
+        let is_telling = |at: &Number| sources.is_telling(at.get());
+        if waiting.first().is_some_and(is_telling) {
+            let name = |at| file_name(sources.path(at));
+            self.pair_by(&mut waiting, &mut left, name, |at| {
+                file_name(targets.path(at))
+            });
+            self.pair_by(&mut waiting, &mut left, |_| (), |_| ());
         }
     }
-    pairing.pairs
-}
 
-struct Pairing<'h, 'a, C> {
-    sources: &'h [Holding<'a, C>],
-    targets: &'h [Holding<'a, C>],
-    pairs: HashMap<usize, usize>,
-    used: HashSet<usize>,
-}
-
-impl<'h, 'a, C> Pairing<'h, 'a, C> {
-    /// Pairs what is unpaired yet and has an equal key, in order.
-    fn pair_by<K: Eq + std::hash::Hash>(
+    /// Pairs those of an equal key in their order, and leaves the others.
+    fn pair_by<K: Ord>(
         &mut self,
-        sources: &[usize],
-        targets: &[usize],
-        key: impl Fn(&'h Holding<'a, C>) -> K,
+        waiting: &mut Vec<Number>,
+        left: &mut Vec<Number>,
+        source_key: impl Fn(usize) -> K,
+        target_key: impl Fn(usize) -> K,
     ) {
-        let mut free: HashMap<K, VecDeque<usize>> = HashMap::new();
-        for &target in targets.iter().filter(|target| !self.used.contains(target)) {
-            let same = free.entry(key(&self.targets[target])).or_default();
-            same.push_back(target);
-        }
-        for &source in sources {
-            if self.pairs.contains_key(&source) {
-                continue;
+        // By places, which keep the order among equal keys.
+        let by_source = sorted(waiting.len(), |place| source_key(waiting[place].get()));
+        let by_target = sorted(left.len(), |place| target_key(left[place].get()));
+        let mut of_target = by_target.iter().peekable();
+        let mut is_taken = vec![false; left.len()];
+        for place in by_source {
+            let source = waiting[place.get()].get();
+            let key = source_key(source);
+            let key_of = |place: &Number| target_key(left[place.get()].get());
+            while of_target.next_if(|place| key_of(place) < key).is_some() {}
+            if let Some(place) = of_target.next_if(|place| key_of(place) == key) {
+                self.target_of[source] = Some(left[place.get()]);
+                is_taken[place.get()] = true;
             }
-            let same = free.get_mut(&key(&self.sources[source]));
-            if let Some(target) = same.and_then(VecDeque::pop_front) {
-                self.pairs.insert(source, target);
-                self.used.insert(target);
-            }
         }
+        waiting.retain(|source| self.target_of[source.get()].is_none());
+        let mut is_taken = is_taken.into_iter();
+        left.retain(|_| !is_taken.next().unwrap_or_default());
     }
+}
+
+/// Returns the numbers below `count` in the order of their keys; of equal ones the lower first.
+fn sorted<K: Ord>(count: usize, key: impl Fn(usize) -> K) -> Vec<Number> {
+    let mut numbers: Vec<Number> = (0..count).map(Number::of).collect();
+    numbers.sort_unstable_by(|a, b| {
+        let by_key = key(a.get()).cmp(&key(b.get()));
+        by_key.then(a.0.cmp(&b.0))
+    });
+    numbers
 }
 
 #[cfg(test)]
@@ -155,7 +291,7 @@ mod tests {
     fn moves(before: &[File<'_>], after: &[File<'_>]) -> Vec<(String, String)> {
         let (sources, targets) = (differing(before, after), differing(after, before));
         let name = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
-        plan(&sources, &targets)
+        plan(&sources[..], &targets[..])
             .into_iter()
             .map(|(source, target)| (name(sources[source].path), name(targets[target].path)))
             .collect()

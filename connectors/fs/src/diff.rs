@@ -1,6 +1,7 @@
 //! What changed since an earlier round, as far as `stat` tells. Pure.
 
 use crate::cursor::Damaged;
+use crate::gone::Gone;
 use crate::listing::{Entry, Listing, Seen};
 use crate::walk::{Found, Trouble};
 
@@ -18,8 +19,8 @@ pub(crate) struct Task {
 pub(crate) struct Difference {
     /// Files to be read, sorted by path.
     pub(crate) tasks: Vec<Task>,
-    /// Entries with a document whose file is gone, sorted by path.
-    pub(crate) gone: Vec<Entry>,
+    /// Entries with a document whose file is gone.
+    pub(crate) gone: Gone,
 }
 
 /// Compares the entries of an earlier round with the files a walk found, both sorted by path.
@@ -53,8 +54,7 @@ pub(crate) fn compare(
                 next += 1;
             }
             None if is_covered(&entry.path, unknown) => listing.keep(entry.doubted()),
-            None if entry.seen.content.is_some() => difference.gone.push(entry),
-            None => {}
+            None => difference.gone.push(&entry),
         }
     }
     (next..files.len()).for_each(|file| difference.read(file, None));
@@ -152,7 +152,8 @@ mod tests {
         let tasks = difference.tasks.iter();
         let tasks = tasks.map(|task| &*files[task.file].path).collect();
         assert_eq!(names(tasks), ["b", "c", "e"]);
-        let gone = difference.gone.iter().map(|e| &*e.path).collect();
+        let gone = (0..difference.gone.len()).map(|number| difference.gone.path(number));
+        let gone = gone.collect();
         assert_eq!(names(gone), ["d", "directory"]);
         let kept: Vec<_> = listing
             .lines()

@@ -55,7 +55,7 @@ pub(crate) enum Outcome {
 impl Examiner {
     /// Reads a file and makes its document, unless it has the content it had before.
     pub(crate) fn examine(&self, task: &Task) -> Outcome {
-        let (bytes, fingerprint, stat) = match self.read(task) {
+        let (bytes, fingerprint, stat) = match self.read(task.file) {
             ReadFile::Whole {
                 bytes,
                 fingerprint,
@@ -72,52 +72,51 @@ impl Examiner {
             }
             ReadFile::Refused(error) => return Outcome::Refused(error.to_string()),
         };
-        let seen = self.seen(stat, self.content_of(task, &bytes, fingerprint));
+        let seen = self.seen(stat, self.content_of(task.file, &bytes, fingerprint));
         if self.is_as_before(task, &seen) {
             return Outcome::Unchanged(seen);
         }
         self.document(task, seen, &bytes)
     }
 
-    /// Reads a file only to know its content; `None` if there would be no document.
-    pub(crate) fn probe(&self, task: &Task) -> Option<Seen> {
+    /// Reads a file, given by its number, only to know its content; `None` if there would be no
+    /// document. Of the fingerprint there is as much as is known of what was seen before.
+    pub(crate) fn probe(&self, file: usize) -> Option<Content> {
         let ReadFile::Whole {
-            bytes,
-            fingerprint,
-            stat,
-        } = self.read(task)
+            bytes, fingerprint, ..
+        } = self.read(file)
         else {
             return None;
         };
-        let content = self.content_of(task, &bytes, fingerprint)?;
-        Some(self.seen(stat, Some(content)))
+        let content = self.content_of(file, &bytes, fingerprint)?;
+        Some(content.cut(self.precision))
     }
 
     /// Returns whether a file has the content it had before, and so gives the same document.
-    pub(crate) fn is_as_before(&self, task: &Task, seen: &Seen) -> bool {
+    fn is_as_before(&self, task: &Task, seen: &Seen) -> bool {
         let before = task.previous.as_ref().and_then(|p| p.content.as_ref());
         let now = seen.content.as_ref().map(|now| now.cut(self.precision));
         self.precision > 0 && now.is_some() && now.as_ref() == before
     }
 
-    fn content_of(&self, task: &Task, bytes: &[u8], fingerprint: Fingerprint) -> Option<Content> {
+    fn content_of(&self, file: usize, bytes: &[u8], fingerprint: Fingerprint) -> Option<Content> {
         Some(Content {
-            format: files::format_of(file_name(self.path(task)), bytes)?,
+            format: files::format_of(file_name(self.path(file)), bytes)?,
             fingerprint,
         })
     }
 
     /// Returns how long a file was when the walk saw it.
-    pub(crate) fn size(&self, task: &Task) -> u64 {
-        self.files[task.file].stat.size
+    pub(crate) fn size(&self, file: usize) -> u64 {
+        self.files[file].stat.size
     }
 
-    fn path(&self, task: &Task) -> &[u8] {
-        &self.files[task.file].path
+    fn path(&self, file: usize) -> &[u8] {
+        &self.files[file].path
     }
 
-    fn read(&self, task: &Task) -> ReadFile {
-        let path = self.path(task);
+    fn read(&self, file: usize) -> ReadFile {
+        let path = self.path(file);
         let open = || self.door.open(path);
         let name = file_name(path);
         read_file(open, |head| files::wanted(name, head, self.limits))
@@ -132,7 +131,7 @@ impl Examiner {
     }
 
     fn document(&self, task: &Task, seen: Seen, bytes: &[u8]) -> Outcome {
-        let path = self.path(task);
+        let path = self.path(task.file);
         let uri = path::file_uri(&self.prefix, path);
         let held = || Held {
             door: Arc::clone(&self.door),

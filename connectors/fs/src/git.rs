@@ -56,7 +56,7 @@ impl Settings {
             // Git works at the top of the work tree.
             Some(path) => match path.interpolate(context).ok() {
                 Some(path) if path.is_relative() => repository.map(|top| top.join(path)),
-                path => path.map(PathBuf::from),
+                path => path,
             },
             None => home.map(|home| home.join(".config/git/ignore")),
         };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use crate::formats::Formats;
 use crate::stat::Stat;
 use crate::walk::Found;
 
@@ -85,8 +86,7 @@ impl Fingerprint {
 pub(crate) struct Listing {
     files: Arc<Vec<Found>>,
     rows: Vec<Row>,
-    /// The formats that rows speak of by number.
-    formats: Vec<Arc<str>>,
+    formats: Formats,
     /// Of files that had another state when they were read than the walk had seen.
     later: HashMap<usize, Stat>,
     /// Of files the walk could not look at.
@@ -120,7 +120,7 @@ impl Listing {
         Self {
             rows: vec![Row::default(); files.len()],
             files,
-            formats: Vec::new(),
+            formats: Formats::default(),
             later: HashMap::new(),
             apart: Vec::new(),
         }
@@ -131,7 +131,9 @@ impl Listing {
         let content = seen.content.as_ref();
         self.rows[file] = Row {
             fingerprint: content.map_or_else(Fingerprint::default, |known| known.fingerprint),
-            format: content.map_or(NO_DOCUMENT, |known| self.number_of(&known.format)),
+            format: content.map_or(NO_DOCUMENT, |known| {
+                2 + self.formats.number_of(&known.format)
+            }),
             trusted: seen.trusted,
         };
         if seen.stat != self.files[file].stat {
@@ -170,7 +172,7 @@ impl Listing {
         let content = match row.format {
             UNKNOWN => return None,
             NO_DOCUMENT => None,
-            number => Some((row.fingerprint, &*self.formats[number as usize - 2])),
+            number => Some((row.fingerprint, self.formats.of_number(number - 2))),
         };
         Some(Listed {
             path: &found.path,
@@ -178,15 +180,6 @@ impl Listing {
             trusted: row.trusted,
             content,
         })
-    }
-
-    fn number_of(&mut self, format: &Arc<str>) -> u32 {
-        let known = self.formats.iter().position(|known| known == format);
-        let place = known.unwrap_or_else(|| {
-            self.formats.push(Arc::clone(format));
-            self.formats.len() - 1
-        });
-        u32::try_from(place + 2).expect("there are not that many formats")
     }
 }
 

@@ -9,17 +9,34 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use dpe_connector::{CancelFlag, RpcError};
-use dpe_connector_files::moves::{Holding, plan};
+use dpe_connector_files::moves::{Holdings, plan};
 use dpe_connector_files::{BUDGET, Pipeline, threads};
 
 use crate::diff::{Difference, Task};
 use crate::examine::Examiner;
-use crate::listing::{Content, Seen};
+use crate::formats::Formats;
+use crate::listing::{Content, Fingerprint, Seen};
+use crate::walk::Found;
 
-/// From which path to which file.
-pub(crate) type Move = (Box<[u8]>, usize);
+/// A file that is somewhere else now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Move {
+    /// Where it was.
+    pub(crate) from: Origin,
+    /// The number of the file it is now.
+    pub(crate) to: u32,
+}
 
-/// Takes what moved out of what is gone, and returns it in the order in which the moves can be
+/// A path that lost its content, by number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    /// One of those that are gone.
+    Gone(u32),
+    /// A file, with other content now.
+    File(u32),
+}
+
+/// Marks what moved among what is gone, and returns it in the order in which the moves can be
 /// carried out.
 ///
 /// # Errors
@@ -30,124 +47,225 @@ pub(crate) fn take_renames(
     examiner: &Arc<Examiner>,
     cancel: &CancelFlag,
 ) -> Result<Vec<Move>, RpcError> {
-    if difference.gone.is_empty() || difference.tasks.is_empty() || examiner.precision == 0 {
+    if difference.gone.len() == 0 || difference.tasks.is_empty() || examiner.precision == 0 {
         return Ok(Vec::new());
     }
-    let probed = probe(difference, examiner, cancel)?;
-    let now: Vec<_> = probed.iter().map(|one| one.cut(examiner)).collect();
-    let moves = {
-        let (sources, targets) = holdings(difference, &probed, &now, examiner);
-        let pairs = plan(&sources, &targets).into_iter();
-        let number = |path: &[u8]| {
-            let found = examiner
-                .files
-                .binary_search_by(|file| (*file.path).cmp(path));
-            found.expect("every target is a file that was found")
-        };
-        let moves = pairs.map(|(from, to)| (sources[from].path.into(), number(targets[to].path)));
-        moves.collect::<Vec<Move>>()
-    };
-    let from: HashSet<&[u8]> = moves.iter().map(|(from, _)| &**from).collect();
-    difference.gone.retain(|entry| !from.contains(&*entry.path));
+    let arrived = arrived(difference, examiner, cancel)?;
+    let left = left(difference, &examiner.files, &arrived.is_as_before);
+    let moves = plan(&left, &arrived).into_iter();
+    let moves: Vec<Move> = moves
+        .map(|(from, to)| Move {
+            from: left.origins[from],
+            to: arrived.rows[to].file,
+        })
+        .collect();
+    for found in &moves {
+        if let Origin::Gone(number) = found.from {
+            difference.gone.moved(number as usize);
+        }
+    }
     Ok(moves)
 }
 
-/// A file that was read only to know its content.
-struct Probed {
-    task: Task,
-    seen: Seen,
+/// Content where it was not before, by path.
+struct Arrived<'d> {
+    files: &'d [Found],
+    rows: Vec<Row>,
+    formats: Formats,
+    /// Of each file, whether it was only touched.
+    is_as_before: Vec<bool>,
 }
 
-impl Probed {
-    fn cut(&self, examiner: &Examiner) -> Option<Content> {
-        let content = self.seen.content.as_ref();
-        content.map(|content| content.cut(examiner.precision))
-    }
+struct Row {
+    fingerprint: Fingerprint,
+    file: u32,
+    format: u32,
+    had_document: bool,
 }
 
 /// Learns the content of those files to be read that have the length of a file whose content
 /// went, and that may be a document.
-fn probe(
+fn arrived<'e>(
     difference: &Difference,
-    examiner: &Arc<Examiner>,
+    examiner: &'e Arc<Examiner>,
     cancel: &CancelFlag,
-) -> Result<Vec<Probed>, RpcError> {
-    let before = difference.tasks.iter();
-    let before = before.filter_map(|task| task.previous.as_deref());
-    let gone = difference.gone.iter().map(|entry| &entry.seen);
-    let sizes: HashSet<u64> = gone
-        .chain(before)
-        .filter(|seen| seen.content.is_some())
-        .map(|seen| seen.stat.size)
-        .collect();
-    let worth = |task: &&Task| sizes.contains(&examiner.size(task));
-    let tasks = difference.tasks.iter().filter(worth).cloned().collect();
-    let (measuring, examiner) = (Arc::clone(examiner), Arc::clone(examiner));
-    let size = move |task: &Task| measuring.size(task);
-    let mut results = Pipeline::start(tasks, threads(), BUDGET, size, move |task: Task| {
-        let seen = examiner.probe(&task);
-        seen.map(|seen| Probed { task, seen })
-    });
-    let mut probed = Vec::new();
-    while let Some(result) = results.next(cancel)? {
-        probed.extend(result);
+) -> Result<Arrived<'e>, RpcError> {
+    let before = difference.tasks.iter().filter_map(document_before);
+    let gone = (0..difference.gone.len()).map(|number| difference.gone.size(number));
+    let sizes: HashSet<u64> = gone.chain(before.map(|(seen, _)| seen.stat.size)).collect();
+    let is_worth = |task: &&Task| sizes.contains(&examiner.size(task.file));
+    let worth = || difference.tasks.iter().filter(is_worth);
+    let (measuring, probing) = (Arc::clone(examiner), Arc::clone(examiner));
+    let mut results = Pipeline::start(
+        worth().map(|task| task.file).collect(),
+        threads(),
+        BUDGET,
+        move |file: &usize| measuring.size(*file),
+        move |file| probing.probe(file),
+    );
+    let mut arrived = Arrived {
+        files: &examiner.files,
+        rows: Vec::new(),
+        formats: Formats::default(),
+        is_as_before: vec![false; examiner.files.len()],
+    };
+    for task in worth() {
+        let probed = results.next(cancel)?.flatten();
+        arrived.note(task, probed);
     }
-    Ok(probed)
+    Ok(arrived)
 }
 
-type Holdings<'a> = Vec<Holding<'a, Content>>;
+impl Arrived<'_> {
+    fn note(&mut self, task: &Task, content: Option<Content>) {
+        let Some(content) = content else { return };
+        let before = document_before(task).map(|(_, content)| content);
+        if before == Some(&content) {
+            self.is_as_before[task.file] = true;
+            return;
+        }
+        self.rows.push(Row {
+            fingerprint: content.fingerprint,
+            file: short(task.file),
+            format: self.formats.number_of(&content.format),
+            had_document: before.is_some(),
+        });
+    }
 
-/// Returns what lost its content and what has content it had not. `now` holds the content of each
-/// file in `probed`, as far as it can be compared.
-fn holdings<'a>(
-    difference: &'a Difference,
-    probed: &'a [Probed],
-    now: &'a [Option<Content>],
-    examiner: &'a Examiner,
-) -> (Holdings<'a>, Holdings<'a>) {
-    let mut sources = Holdings::new();
-    let mut targets = Holdings::new();
-    for entry in &difference.gone {
-        let content = entry.seen.content.as_ref();
-        sources.extend(content.map(|content| holding(&entry.path, &entry.seen, content, true)));
+    fn file(&self, number: usize) -> &Found {
+        &self.files[self.rows[number].file as usize]
     }
-    let as_before: HashSet<usize> = probed
-        .iter()
-        .filter(|probed| examiner.is_as_before(&probed.task, &probed.seen))
-        .map(|probed| probed.task.file)
-        .collect();
-    for task in difference
-        .tasks
-        .iter()
-        .filter(|task| !as_before.contains(&task.file))
-    {
-        let before = task.previous.as_deref();
-        let content = before.and_then(|before| Some((before, before.content.as_ref()?)));
-        let path = &examiner.files[task.file].path;
-        sources.extend(content.map(|(before, content)| holding(path, before, content, false)));
-    }
-    for (probed, content) in probed.iter().zip(now) {
-        let task = &probed.task;
-        let had = task.previous.as_ref().is_some_and(|p| p.content.is_some());
-        let path = &examiner.files[task.file].path;
-        let content = content.as_ref().filter(|_| !as_before.contains(&task.file));
-        targets.extend(content.map(|content| holding(path, &probed.seen, content, !had)));
-    }
-    sources.sort_by(|a, b| a.path.cmp(b.path));
-    (sources, targets)
 }
 
-fn holding<'a>(
-    path: &'a [u8],
-    seen: &Seen,
-    content: &'a Content,
-    is_free: bool,
-) -> Holding<'a, Content> {
-    Holding {
-        path,
-        content,
-        is_telling: seen.stat.size > 0,
-        mark: seen.stat.inode,
-        is_free,
+impl Holdings for Arrived<'_> {
+    type Content<'h>
+        = (Fingerprint, &'h str)
+    where
+        Self: 'h;
+
+    fn len(&self) -> usize {
+        self.rows.len()
     }
+
+    fn path(&self, number: usize) -> &[u8] {
+        &self.file(number).path
+    }
+
+    fn content(&self, number: usize) -> (Fingerprint, &str) {
+        let row = &self.rows[number];
+        (row.fingerprint, self.formats.of_number(row.format))
+    }
+
+    fn is_telling(&self, number: usize) -> bool {
+        self.file(number).stat.size > 0
+    }
+
+    fn mark(&self, number: usize) -> u64 {
+        self.file(number).stat.inode
+    }
+
+    fn is_free(&self, number: usize) -> bool {
+        !self.rows[number].had_document
+    }
+}
+
+/// Content that is not any more where it was, by path.
+struct Left<'d> {
+    difference: &'d Difference,
+    files: &'d [Found],
+    origins: Vec<Origin>,
+    /// For each [`Origin::File`] the number of its task, by file.
+    tasks: Vec<(u32, u32)>,
+}
+
+fn left<'d>(difference: &'d Difference, files: &'d [Found], is_as_before: &[bool]) -> Left<'d> {
+    let tasks = (0..).zip(&difference.tasks);
+    let tasks = tasks.filter(|(_, task)| document_before(task).is_some());
+    let tasks = tasks.filter(|(_, task)| !is_as_before[task.file]);
+    let mut left = Left {
+        difference,
+        files,
+        origins: (0..short(difference.gone.len()))
+            .map(Origin::Gone)
+            .collect(),
+        tasks: tasks
+            .map(|(number, task)| (short(task.file), number))
+            .collect(),
+    };
+    let changed = left.tasks.iter().map(|(file, _)| Origin::File(*file));
+    left.origins.extend(changed);
+    let mut origins = std::mem::take(&mut left.origins);
+    origins.sort_unstable_by(|a, b| left.path_of(*a).cmp(left.path_of(*b)));
+    left.origins = origins;
+    left
+}
+
+impl<'d> Left<'d> {
+    fn path_of(&self, origin: Origin) -> &'d [u8] {
+        match origin {
+            Origin::Gone(number) => self.difference.gone.path(number as usize),
+            Origin::File(file) => &self.files[file as usize].path,
+        }
+    }
+
+    /// Returns what was seen of a file that has a document no more, or another one.
+    fn before(&self, file: u32) -> (&'d Seen, &'d Content) {
+        let place = self.tasks.binary_search_by_key(&file, |(file, _)| *file);
+        let place = place.expect("every such origin has a task");
+        let task = &self.difference.tasks[self.tasks[place].1 as usize];
+        document_before(task).expect("it had a document")
+    }
+}
+
+impl Holdings for Left<'_> {
+    type Content<'h>
+        = (Fingerprint, &'h str)
+    where
+        Self: 'h;
+
+    fn len(&self) -> usize {
+        self.origins.len()
+    }
+
+    fn path(&self, number: usize) -> &[u8] {
+        self.path_of(self.origins[number])
+    }
+
+    fn content(&self, number: usize) -> (Fingerprint, &str) {
+        match self.origins[number] {
+            Origin::Gone(number) => self.difference.gone.content(number as usize),
+            Origin::File(file) => {
+                let content = self.before(file).1;
+                (content.fingerprint, &content.format)
+            }
+        }
+    }
+
+    fn is_telling(&self, number: usize) -> bool {
+        match self.origins[number] {
+            Origin::Gone(number) => self.difference.gone.size(number as usize) > 0,
+            Origin::File(file) => self.before(file).0.stat.size > 0,
+        }
+    }
+
+    fn mark(&self, number: usize) -> u64 {
+        match self.origins[number] {
+            Origin::Gone(number) => self.difference.gone.inode(number as usize),
+            Origin::File(file) => self.before(file).0.stat.inode,
+        }
+    }
+
+    fn is_free(&self, number: usize) -> bool {
+        matches!(self.origins[number], Origin::Gone(_))
+    }
+}
+
+/// Returns what was seen of a file before, if it gave a document.
+fn document_before(task: &Task) -> Option<(&Seen, &Content)> {
+    let before = task.previous.as_deref()?;
+    Some((before, before.content.as_ref()?))
+}
+
+fn short(number: usize) -> u32 {
+    u32::try_from(number).expect("a listing of so many files is no cursor")
 }

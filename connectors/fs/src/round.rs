@@ -7,7 +7,7 @@
 //! that a later item removes. Deletions that are known are said early, so that a runner can judge
 //! how much would go before it writes anything.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use dpe_connector::batch::item_limit;
@@ -22,9 +22,10 @@ use crate::cursor::{self, Previous};
 use crate::diff::{Difference, Task, compare};
 use crate::door::{Door, Links};
 use crate::examine::{Examiner, Outcome};
+use crate::gone::Gone;
 use crate::held::Held;
 use crate::listing::{Entry, Fingerprint, Listing, Seen};
-use crate::renames::{Move, take_renames};
+use crate::renames::{Move, Origin, take_renames};
 use crate::root::Place;
 use crate::walk::{Found, Trouble, Walked, walk};
 use crate::written::written;
@@ -42,9 +43,9 @@ pub(crate) struct Round {
     items: Items,
     /// What is known before anything is read.
     moves: std::vec::IntoIter<Move>,
-    /// Where they lead.
-    moved: HashSet<usize>,
-    gone: std::vec::IntoIter<Entry>,
+    /// Whether one of them leads to a file, by its number.
+    is_moved: Vec<bool>,
+    gone: Gone,
     troubles: std::vec::IntoIter<Trouble>,
     files: Arc<Vec<Found>>,
     pipeline: Pipeline<Task, (Task, Outcome)>,
@@ -68,9 +69,9 @@ impl Round {
         cancel: &CancelFlag,
     ) -> Result<Self, RpcError> {
         let scan_start = stat::now();
-        let (place, mut walked) = look(&setup, cancel)?;
         let cursor = begin.cursor;
         let previous = cursor.and_then(|text| cursor::decode(&text, setup.owner));
+        let (place, mut walked) = look(&setup, cancel)?;
         root::refuse_sudden_emptiness(&setup.config.root, previous.as_ref(), &walked)?;
         let files = Arc::new(std::mem::take(&mut walked.files));
         let mut compared = Compared::with(previous, &files, &walked.troubles);
@@ -90,9 +91,9 @@ impl Round {
             place,
             incremental: compared.is_incremental,
             items: Items::below(&setup.prefix, setup.max_message_bytes),
-            moved: moves.iter().map(|(_, to)| *to).collect(),
+            is_moved: targets(&moves, files.len()),
             moves: moves.into_iter(),
-            gone: gone.into_iter(),
+            gone,
             troubles: std::mem::take(&mut walked.troubles).into_iter(),
             files,
             pipeline: reading(tasks, setup.config.max_file_bytes, examiner),
@@ -108,12 +109,17 @@ impl Round {
 
     /// Says one of the things that are known before reading, if there is one left.
     fn say_what_is_known(&mut self) -> bool {
-        if let Some((from, to)) = self.moves.next() {
-            self.items.say_move(&from, &self.files[to].path);
+        if let Some(found) = self.moves.next() {
+            let from = match found.from {
+                Origin::Gone(number) => self.gone.path(number as usize),
+                Origin::File(file) => &self.files[file as usize].path,
+            };
+            self.items
+                .say_move(from, &self.files[found.to as usize].path);
             return true;
         }
-        if let Some(entry) = self.gone.next() {
-            self.items.say_deletion(&entry.path);
+        if let Some(path) = self.gone.next_deletion() {
+            self.items.say_deletion(path);
             return true;
         }
         let trouble = self.troubles.next();
@@ -197,7 +203,7 @@ impl Round {
     fn lose(&mut self, task: &Task) {
         let before = task.previous.as_ref();
         let had_document = before.is_some_and(|seen| seen.content.is_some());
-        if had_document || self.moved.contains(&task.file) {
+        if had_document || self.is_moved[task.file] {
             self.lost.push_back(task.file);
         }
     }
@@ -295,6 +301,15 @@ impl Compared {
     }
 }
 
+/// Returns, for each of so many files, whether a move leads to it.
+fn targets(moves: &[Move], files: usize) -> Vec<bool> {
+    let mut is_target = vec![false; files];
+    for found in moves {
+        is_target[found.to as usize] = true;
+    }
+    is_target
+}
+
 /// Returns how large files may be.
 fn limits(setup: &Setup) -> Limits {
     Limits {
@@ -319,7 +334,7 @@ fn reading(
     examiner: Arc<Examiner>,
 ) -> Pipeline<Task, (Task, Outcome)> {
     let measuring = Arc::clone(&examiner);
-    let size = move |task: &Task| measuring.size(task).min(longest);
+    let size = move |task: &Task| measuring.size(task.file).min(longest);
     Pipeline::start(tasks, threads(), BUDGET, size, move |task| {
         let outcome = examiner.examine(&task);
         (task, outcome)

@@ -95,7 +95,7 @@ fn exact(
         .collect()
     };
     let (sources, targets) = (holdings(false), holdings(true));
-    let planned = plan(&sources, &targets);
+    let planned = plan(&sources[..], &targets[..]);
     Ok(planned
         .into_iter()
         .map(|(source, target)| Move {

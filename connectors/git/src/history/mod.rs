@@ -332,7 +332,7 @@ fn moves(known: &Heads, came: &Heads, went: &[String]) -> Vec<(String, String)> 
     let sources = holdings(&known, came, |key| !came.contains_key(key));
     let targets = holdings(came, &known, |key| !known.contains_key(key));
     let name = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
-    plan(&sources, &targets)
+    plan(&sources[..], &targets[..])
         .into_iter()
         .map(|(source, target)| (name(sources[source].path), name(targets[target].path)))
         .collect()
