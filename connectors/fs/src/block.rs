@@ -68,6 +68,11 @@ impl Block {
         self.sizes.len()
     }
 
+    /// Returns how many bytes of paths it has.
+    pub(crate) fn path_bytes(&self) -> usize {
+        self.rests.len()
+    }
+
     /// Appends a line.
     pub(crate) fn push(&mut self, line: &Listed<'_>, before: &mut Neighbour) {
         let shared = common_prefix(line.path, &before.path);

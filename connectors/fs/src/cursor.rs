@@ -57,7 +57,7 @@ fn write<'l>(
     let mut block = Block::of(precision);
     for line in lines {
         block.push(&line, &mut before);
-        if block.len() == BLOCK_ENTRIES {
+        if block.len() == BLOCK_ENTRIES || block.path_bytes() > BLOCK_BYTES / 2 {
             write_part(&mut writer, &block)?;
             block = Block::of(precision);
         }

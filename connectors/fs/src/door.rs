@@ -17,6 +17,11 @@ use rustix::io::Errno;
 
 use crate::walk::absolute;
 
+/// Longest path that is handed to the kernel at once, in bytes; it takes no more than 4095. A longer
+/// one is gone along in steps.
+#[cfg(target_os = "linux")]
+const STEP_BYTES: usize = 3800;
+
 /// How often the kernel is asked again.
 #[cfg(target_os = "linux")]
 const AGAIN: u32 = 16;
@@ -77,6 +82,17 @@ impl Door {
         }
     }
 
+    /// Opens the folder at `path`, however long that is.
+    ///
+    /// # Errors
+    ///
+    /// As the system's, and where it cannot be told to stay below the root.
+    pub(crate) fn folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        let folder = self.folder.as_ref().ok_or(Errno::NAMETOOLONG)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(opened(folder, path, flags, self.links != Links::Refused)?)
+    }
+
     /// Opens what a path ends at, if that is below the root.
     fn open_end(&self, folder: &OwnedFd, path: &Path) -> io::Result<File> {
         let end = fs::canonicalize(path)?;
@@ -86,13 +102,42 @@ impl Door {
     }
 }
 
-#[cfg(target_os = "linux")]
 fn resolved(folder: &OwnedFd, path: &[u8], follow: bool) -> rustix::io::Result<File> {
+    opened(folder, path, flags(), follow).map(File::from)
+}
+
+/// Opens what is at `path` below `folder`, a long path step by step.
+#[cfg(target_os = "linux")]
+fn opened(
+    folder: &OwnedFd,
+    mut path: &[u8],
+    flags: OFlags,
+    follow: bool,
+) -> rustix::io::Result<OwnedFd> {
+    let mut above = None;
+    while path.len() > STEP_BYTES {
+        let slash = path[..STEP_BYTES].iter().rposition(|&byte| byte == b'/');
+        let slash = slash.ok_or(Errno::NAMETOOLONG)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let step = step(
+            above.as_ref().unwrap_or(folder),
+            &path[..slash],
+            flags,
+            follow,
+        )?;
+        above = Some(step);
+        path = &path[slash + 1..];
+    }
+    step(above.as_ref().unwrap_or(folder), path, flags, follow)
+}
+
+#[cfg(target_os = "linux")]
+fn step(folder: &OwnedFd, path: &[u8], flags: OFlags, follow: bool) -> rustix::io::Result<OwnedFd> {
     let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     if !follow {
         resolve |= ResolveFlags::NO_SYMLINKS;
     }
-    let open = || rustix::fs::openat2(folder, path, flags(), Mode::empty(), resolve);
+    let open = || rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve);
     // Asks for another attempt when something was renamed while it looked.
     let mut opened = open();
     for _ in 0..AGAIN {
@@ -101,11 +146,11 @@ fn resolved(folder: &OwnedFd, path: &[u8], follow: bool) -> rustix::io::Result<F
         }
         opened = open();
     }
-    opened.map(File::from)
+    opened
 }
 
 #[cfg(not(target_os = "linux"))]
-fn resolved(_: &OwnedFd, _: &[u8], _: bool) -> rustix::io::Result<File> {
+fn opened(_: &OwnedFd, _: &[u8], _: OFlags, _: bool) -> rustix::io::Result<OwnedFd> {
     Err(Errno::NOSYS)
 }
 

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::fs::{self, DirEntry, FileType};
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +17,16 @@ use dpe_connector::{CancelFlag, RpcError};
 use dpe_connector_files::{Globs, threads};
 
 use crate::config::Config;
+use crate::door::{Door, Links};
 use crate::folders::{Folder, Lineage, Queue};
 use crate::git;
 use crate::read::is_gone;
 use crate::rules::{Rules, Unreadable};
 use crate::stat::Stat;
+
+/// Longest path of a folder that leaves room for the names in it, in bytes: a system takes paths of
+/// up to 4095.
+const LONGEST_PATH: usize = 3800;
 
 /// A file that is to be a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +80,14 @@ pub(crate) fn walk(
     let rules = Rules::above(root, &mut walked.notes).map_err(|why| crate::root::blind(&why))?;
     let walk = Walk {
         root,
+        door: Door::to(
+            root,
+            if config.follow_links {
+                Links::Within
+            } else {
+                Links::Refused
+            },
+        ),
         config,
         globs,
         cancel,
@@ -119,10 +133,26 @@ impl Walked {
 /// A walk at work, shared by its threads.
 struct Walk<'w> {
     root: &'w Path,
+    door: Door,
     config: &'w Config,
     globs: &'w Globs,
     cancel: &'w CancelFlag,
     queue: Queue,
+}
+
+/// A folder that is looked into.
+struct Spot<'f> {
+    folder: &'f Folder,
+    rules: Rules,
+    /// Where the system finds it.
+    place: Place,
+}
+
+/// A path to a folder that is never too long.
+struct Place {
+    path: PathBuf,
+    /// What the path leads over.
+    _open: Option<OwnedFd>,
 }
 
 /// What a name stands for, links that are followed included.
@@ -132,8 +162,12 @@ enum Kind {
     Special,
     /// A link that is not followed.
     Link,
-    /// Vanished since it was listed.
-    Gone,
+}
+
+impl Spot<'_> {
+    fn at(&self, entry: &DirEntry) -> PathBuf {
+        self.place.path.join(entry.file_name())
+    }
 }
 
 impl Walk<'_> {
@@ -150,116 +184,132 @@ impl Walk<'_> {
     }
 
     fn look_into(&self, folder: &Folder, walked: &mut Walked, found: &mut Vec<Folder>) {
-        let place = absolute(self.root, &folder.path);
         let trouble = |message: String| Trouble {
             path: folder.path.clone(),
             is_folder: true,
             message,
             retryable: true,
         };
-        let entries = match entries(&place) {
-            Ok(entries) => entries,
+        let place = self.place(&folder.path);
+        let listed = place.and_then(|place| Ok((entries(&place.path)?, place)));
+        let (entries, place) = match listed {
+            Ok(listed) => listed,
             // What becomes of it is decided by its absence.
             Err(error) if is_gone(&error) && !folder.path.is_empty() => return,
             Err(error) => return walked.troubles.push(trouble(error.to_string())),
         };
         let names: HashSet<_> = entries.iter().map(DirEntry::file_name).collect();
         let has = |name: &str| names.contains(std::ffi::OsStr::new(name));
-        let rules = match folder.rules.inside(&place, &folder.path, has) {
+        let rules = match folder.rules.inside(&place.path, &folder.path, has) {
             Ok(rules) => rules,
             // What was to be kept private must not be delivered for want of a permission.
             Err(why) => return walked.troubles.push(trouble(blindness(&why))),
         };
         drop(names);
+        let spot = Spot {
+            folder,
+            rules,
+            place,
+        };
         for entry in entries {
             if self.cancel.is_cancelled() {
                 return;
             }
-            self.see(&entry, folder, &rules, walked, found);
+            self.see(&entry, &spot, walked, found);
         }
     }
 
-    fn see(
-        &self,
-        entry: &DirEntry,
-        folder: &Folder,
-        rules: &Rules,
-        walked: &mut Walked,
-        found: &mut Vec<Folder>,
-    ) {
+    /// Returns where the system finds a folder.
+    fn place(&self, path: &[u8]) -> io::Result<Place> {
+        let whole = absolute(self.root, path);
+        if whole.as_os_str().len() <= LONGEST_PATH {
+            return Ok(Place {
+                path: whole,
+                _open: None,
+            });
+        }
+        let open = self.door.folder(path)?;
+        Ok(Place {
+            path: PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd())),
+            _open: Some(open),
+        })
+    }
+
+    fn see(&self, entry: &DirEntry, spot: &Spot<'_>, walked: &mut Walked, found: &mut Vec<Folder>) {
         let name = entry.file_name();
         let is_hidden = name.as_bytes().starts_with(b".") && !self.config.hidden;
         if is_hidden || name == git::DIRECTORY {
             return;
         }
-        let path = joined(&folder.path, name.as_bytes());
-        let trouble = |error: io::Error| Trouble {
-            path: path.clone(),
-            is_folder: false,
-            message: error.to_string(),
-            retryable: true,
-        };
+        let path = joined(&spot.folder.path, name.as_bytes());
+        match self.admitted(entry, spot, &path) {
+            Ok(Some(Kind::Folder(lineage))) => found.push(Folder {
+                path,
+                rules: spot.rules.clone(),
+                lineage,
+            }),
+            Ok(Some(Kind::File(stat))) => walked.files.push(Found { path, stat }),
+            Ok(Some(Kind::Special)) => walked.special.push(path),
+            Ok(Some(Kind::Link)) => walked.links.push(path),
+            Ok(None) => {}
+            Err(error) => walked.troubles.push(Trouble {
+                path,
+                is_folder: false,
+                message: error.to_string(),
+                retryable: true,
+            }),
+        }
+    }
+
+    /// Returns what a name stands for, if it is neither left out nor has vanished since it was
+    /// listed.
+    fn admitted(&self, entry: &DirEntry, spot: &Spot<'_>, path: &[u8]) -> io::Result<Option<Kind>> {
         let kind = match entry.file_type() {
-            Ok(kind) => kind,
-            Err(error) if is_gone(&error) => return,
-            Err(error) => return walked.troubles.push(trouble(error)),
+            Err(error) if is_gone(&error) => return Ok(None),
+            kind => kind?,
         };
-        let behind = kind.is_symlink().then(|| self.behind_link(&path, folder));
+        let behind = kind.is_symlink().then(|| self.behind_link(entry, spot));
         let is_folder = match &behind {
             Some(end) => matches!(end, Ok(Kind::Folder(_))),
             None => kind.is_dir(),
         };
-        if rules.leave_out(&path, is_folder) || !self.globs.admit(&path, is_folder) {
-            return;
+        if spot.rules.leave_out(path, is_folder) || !self.globs.admit(path, is_folder) {
+            return Ok(None);
         }
-        match behind.unwrap_or_else(|| self.kind(entry, kind, &path, folder)) {
-            Ok(Kind::Folder(lineage)) => found.push(Folder {
-                path,
-                rules: rules.clone(),
-                lineage,
-            }),
-            Ok(Kind::File(stat)) => walked.files.push(Found { path, stat }),
-            Ok(Kind::Special) => walked.special.push(path),
-            Ok(Kind::Link) => walked.links.push(path),
-            Ok(Kind::Gone) => {}
-            Err(error) => walked.troubles.push(trouble(error)),
+        match behind {
+            Some(end) => end.map(Some),
+            None => self.kind(entry, kind, spot),
         }
     }
 
-    /// Returns what a name stands for that is no link.
-    fn kind(
-        &self,
-        entry: &DirEntry,
-        kind: FileType,
-        path: &[u8],
-        folder: &Folder,
-    ) -> io::Result<Kind> {
+    /// Returns what a name stands for that is no link, if it has not vanished.
+    fn kind(&self, entry: &DirEntry, kind: FileType, spot: &Spot<'_>) -> io::Result<Option<Kind>> {
         if kind.is_dir() {
-            let above = folder.lineage.clone();
+            let above = spot.folder.lineage.clone();
             let lineage = match self.config.follow_links {
-                true => Lineage::of(&absolute(self.root, path), above),
+                true => Lineage::of(&spot.at(entry), above),
                 false => None,
             };
-            return Ok(Kind::Folder(lineage));
+            return Ok(Some(Kind::Folder(lineage)));
         }
         if !kind.is_file() {
-            return Ok(Kind::Special);
+            return Ok(Some(Kind::Special));
         }
         match entry.metadata() {
-            Ok(metadata) if metadata.is_file() => Ok(Kind::File(Stat::of(&metadata))),
-            Ok(_) => Ok(Kind::Special),
-            Err(error) if is_gone(&error) => Ok(Kind::Gone),
+            Ok(metadata) if metadata.is_file() => Ok(Some(Kind::File(Stat::of(&metadata)))),
+            Ok(_) => Ok(Some(Kind::Special)),
+            Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// Follows a link if that is wanted, and leads neither out of the root, nor to git's own, nor
     /// back to where it came from.
-    fn behind_link(&self, path: &[u8], folder: &Folder) -> io::Result<Kind> {
+    fn behind_link(&self, entry: &DirEntry, spot: &Spot<'_>) -> io::Result<Kind> {
         if !self.config.follow_links {
             return Ok(Kind::Link);
         }
-        let end = match fs::canonicalize(absolute(self.root, path)) {
+        let end = match fs::canonicalize(spot.at(entry)) {
             Ok(end) => end,
             Err(error) if is_gone(&error) => return Ok(Kind::Link),
             Err(error) => return Err(error),
@@ -277,10 +327,12 @@ impl Walk<'_> {
         if !metadata.is_dir() {
             return Ok(Kind::Special);
         }
-        Ok(match Lineage::linked(&metadata, folder.lineage.clone()) {
-            Some(lineage) => Kind::Folder(Some(lineage)),
-            None => Kind::Link,
-        })
+        Ok(
+            match Lineage::linked(&metadata, spot.folder.lineage.clone()) {
+                Some(lineage) => Kind::Folder(Some(lineage)),
+                None => Kind::Link,
+            },
+        )
     }
 }
 

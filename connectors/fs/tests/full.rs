@@ -1,5 +1,7 @@
 //! Enumerations without a cursor.
 
+use std::process::Command;
+
 use serde_json::json;
 
 use crate::plugin::{Folder, connector, connector_limited, enumerated};
@@ -104,4 +106,34 @@ fn an_unknown_continuation_is_refused_and_voids_nothing_else() {
     assert_eq!(second["result"]["items"][0]["file_uri"], "dpe://t/b.txt");
     let again = plugin.call("scan", json!({"next": next}));
     assert_eq!(again["error"]["code"], -32602);
+}
+
+/// No path of so many bytes can be handed to the system; such folders are made step by step.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_at_paths_longer_than_a_path_may_be_are_documents_like_others() {
+    let folder = Folder::with(&[("a.txt", "a")]);
+    let part = "d".repeat(200);
+    let script = format!(
+        "import os\nfor i in range(30): os.mkdir('{part}'); os.chdir('{part}')\n\
+         for name, text in [('b.txt', 'b'), ('c.txt', 'c'), ('.gitignore', 'c.txt')]:\n    \
+         open(name, 'w').write(text)\n"
+    );
+    let mut python = Command::new("python3");
+    let made = python
+        .args(["-c", &script])
+        .current_dir(folder.root())
+        .status();
+    assert!(made.unwrap().success());
+    let deep = vec![part; 30].join("/");
+    let mut plugin = connector(folder.root(), json!({}));
+    let scanned = plugin.scan(None);
+    assert_eq!(
+        scanned.lines(),
+        ["+a.txt".to_owned(), format!("+{deep}/b.txt")]
+    );
+    let again = plugin.scan(scanned.cursor.as_deref());
+    assert_eq!(again.lines(), Vec::<String>::new());
+    folder.remove("a.txt");
+    assert_eq!(plugin.scan(scanned.cursor.as_deref()).lines(), ["-a.txt"]);
 }
