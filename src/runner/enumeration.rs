@@ -9,7 +9,7 @@ use crate::json::Value;
 use crate::model::FileUri;
 use crate::state::Instance;
 use crate::sync::assembly::{Assembly, Step};
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::failure::Failure;
 use crate::sync::ports::{Remote, Source};
 use crate::sync::wave::Operation;
 
@@ -70,7 +70,7 @@ impl Enumeration {
             let steps = passed(gate, &mut portion, landing.state)?;
             if let Some(enumerated) = portion.end {
                 if enumerated.incremental && !given {
-                    return Err(protocol_error("`incremental` without a cursor"));
+                    return Err(Failure::protocol("`incremental` without a cursor"));
                 }
                 *incremental = Some(enumerated.incremental);
                 landing.land(steps).await?;
@@ -158,14 +158,4 @@ fn real_deletes(steps: &[Step], state: &Instance) -> Result<u64, Failure> {
         }
     }
     Ok(deletes)
-}
-
-/// Returns the failure of a plugin that broke the wire protocol.
-pub(super) fn protocol_error(message: &str) -> Failure {
-    Failure::new(
-        Level::Protocol,
-        FailureSource::Runner,
-        "protocol_error",
-        message,
-    )
 }

@@ -6,7 +6,7 @@
 //! the size of the round.
 
 use crate::sync::assembly::Step;
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::failure::Failure;
 use crate::sync::guard::DeleteLimit;
 
 /// How much is read ahead at most, in bytes of messages, which occupy memory.
@@ -79,12 +79,8 @@ impl Gate {
 
 /// Returns the failure of a round that would delete too much.
 pub(super) fn too_many(deletes: u64, known: u64) -> Failure {
-    Failure::new(
-        Level::Instance,
-        FailureSource::Runner,
-        "mass_delete",
-        format!("this round would delete {deletes} or more of {known} documents"),
-    )
+    let why = format!("this round would delete {deletes} or more of {known} documents");
+    Failure::instance("mass_delete", why)
 }
 
 #[cfg(test)]

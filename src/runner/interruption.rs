@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::failure::{Failure, FailureSource};
 
 /// How long writes that are on their way may still take.
 const WRITES_ON_THEIR_WAY: Duration = Duration::from_secs(3);
@@ -36,12 +36,7 @@ pub(super) async fn patience_ends(cancel: &CancellationToken) {
 
 /// Returns what takes the place of a failure on the way out; it is in no report and no log.
 pub(super) fn interrupted() -> Failure {
-    Failure::new(
-        Level::Round,
-        FailureSource::Runner,
-        CODE,
-        "the round was cancelled",
-    )
+    Failure::round(CODE, "the round was cancelled")
 }
 
 pub(super) fn is_interruption(failure: &Failure) -> bool {

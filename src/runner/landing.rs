@@ -14,7 +14,7 @@ use crate::model::{Contract, Contracts, FileUri};
 use crate::state::{Change, Instance, StateError, Tracking};
 use crate::sync::assembly::Step;
 use crate::sync::event::{Event, Observer};
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::failure::Failure;
 use crate::sync::ports::{Base, Remote};
 use crate::sync::report::Counts;
 use crate::sync::unachieved::{Cause, Permission, Unachieved};
@@ -243,11 +243,5 @@ fn about(operation: &Operation, failure: Failure) -> Failure {
 /// Returns the failure of a state that cannot be used (§8.2).
 pub(super) fn state_failure(error: StateError) -> Failure {
     let retryable = error.retryable();
-    Failure::new(
-        Level::Round,
-        FailureSource::Runner,
-        "state_unavailable",
-        error.to_string(),
-    )
-    .retryable(retryable)
+    Failure::round("state_unavailable", error.to_string()).retryable(retryable)
 }

@@ -15,7 +15,6 @@ use crate::sync::guard::DeleteLimit;
 use crate::sync::ports::{Base, Remote, Source};
 use crate::sync::wave::Operation;
 
-use super::enumeration::protocol_error;
 use super::feed::{Enumerated, Feed, Portion};
 use super::interruption::unless;
 use super::landing::{Landing, Undecided, state_failure};
@@ -145,7 +144,7 @@ async fn enumerate<R: Remote, S: Source>(
         match end {
             None => {}
             Some(Enumerated { incremental, .. }) if incremental => {
-                return Err(protocol_error("`incremental` without a cursor"));
+                return Err(Failure::protocol("`incremental` without a cursor"));
             }
             Some(_) => return Ok(()),
         }

@@ -19,7 +19,7 @@ use crate::model::{BlobHasher, BlobRef};
 use crate::sync::assembly::{BlobTrouble, Fetched};
 use crate::sync::blobs::BlobBytes;
 use crate::sync::byte_source::{ByteSource, Handle};
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::failure::Failure;
 use crate::sync::ports::{BlobFailure, Source};
 
 /// Chunks are asked for with this length (§14.2).
@@ -298,13 +298,8 @@ impl Spool {
 
     fn no_place(&self, error: &io::Error) -> Failure {
         let directory = self.directory.display();
-        Failure::new(
-            Level::Round,
-            FailureSource::Runner,
-            "state_unavailable",
-            format!("cannot keep the bytes of a blob in {directory}: {error}"),
-        )
-        .retryable(true)
+        let why = format!("cannot keep the bytes of a blob in {directory}: {error}");
+        Failure::round("state_unavailable", why).retryable(true)
     }
 }
 

@@ -121,6 +121,22 @@ impl Failure {
         }
     }
 
+    /// Returns a failure for which the runner keeps an instance from running.
+    pub fn instance(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Level::Instance, FailureSource::Runner, code, message)
+    }
+
+    /// Returns a failure for which the runner ends a round.
+    pub fn round(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Level::Round, FailureSource::Runner, code, message)
+    }
+
+    /// Returns the failure of a plugin that broke the wire protocol.
+    pub fn protocol(message: impl Into<String>) -> Self {
+        let source = FailureSource::Runner;
+        Self::new(Level::Protocol, source, "protocol_error", message)
+    }
+
     /// Returns an item failure.
     pub fn item(
         source: FailureSource,

@@ -14,7 +14,7 @@ use crate::ops::remote::OpenRemote;
 use crate::runner::{self, Cancel, Instance, Round, Settings};
 use crate::state::{self, InstanceLock, Registration, StateDirectory, StateError};
 use crate::sync::event::{Event, Observer};
-use crate::sync::failure::{Failure, FailureSource, Level};
+use crate::sync::failure::Failure;
 use crate::sync::ports::Source;
 use crate::sync::report::{Outcome, Report};
 
@@ -254,11 +254,6 @@ pub(super) fn directory(run: &Run) -> Result<StateDirectory, Failure> {
     match &run.state_dir {
         Ok(path) => Ok(StateDirectory::at(path)),
         // Nothing that passes by itself.
-        Err(error) => Err(Failure::new(
-            Level::Round,
-            FailureSource::Runner,
-            "state_unavailable",
-            error.to_string(),
-        )),
+        Err(error) => Err(Failure::round("state_unavailable", error.to_string())),
     }
 }

@@ -12,8 +12,6 @@ use tokio::sync::oneshot;
 
 use crate::sync::failure::Failure;
 
-use super::failure::instance;
-
 /// Returns the bytes of a definition. To be dropped by whoever does not wait any longer.
 ///
 /// # Errors
@@ -38,6 +36,6 @@ pub(super) async fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     text.map_err(|error| {
         let path = path.display();
         let why = format!("the definition {path} cannot be read: {error}");
-        instance("definition_invalid", why)
+        Failure::instance("definition_invalid", why)
     })
 }

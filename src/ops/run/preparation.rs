@@ -13,7 +13,6 @@ use crate::ops::{credential, regular_file};
 use crate::sync::failure::Failure;
 use crate::sync::guard::DeleteLimit;
 
-use super::failure::instance;
 use super::{command, distinct};
 
 /// What a round needs besides state and remote.
@@ -49,7 +48,7 @@ pub(super) fn read_definition(text: &[u8], path: &Path) -> ReadDefinition {
 }
 
 pub(super) fn definition_invalid(error: &DefinitionError) -> Failure {
-    instance("definition_invalid", with_causes(error))
+    Failure::instance("definition_invalid", with_causes(error))
 }
 
 /// Takes the steps from the manifest to the command, in their order.
@@ -65,7 +64,7 @@ pub(super) fn prepare(definition: &Definition) -> Result<Prepared, Failure> {
     let secrets = secrets(definition, &manifest)?;
     let environment = environment(definition, &secrets);
     let program = command::program(definition, &environment)
-        .map_err(|why| instance("definition_invalid", why))?;
+        .map_err(|why| Failure::instance("definition_invalid", why))?;
     let hidden = secrets.into_iter().map(|(_, secret)| secret);
     Ok(Prepared {
         mask: Mask::of_instance(hidden, credential.as_ref()),
@@ -82,9 +81,10 @@ fn manifest(path: &Path) -> Result<Manifest, Failure> {
     let bytes = regular_file::read(path).map_err(|error| {
         let path = path.display();
         let why = format!("the manifest {path} cannot be read: {error}");
-        instance("manifest_invalid", why)
+        Failure::instance("manifest_invalid", why)
     })?;
-    read_manifest(&bytes).map_err(|error| instance("manifest_invalid", with_causes(&error)))
+    read_manifest(&bytes)
+        .map_err(|error| Failure::instance("manifest_invalid", with_causes(&error)))
 }
 
 /// Compares the names in the definition with the secrets of the manifest (§6).
@@ -121,7 +121,10 @@ fn undeclared(manifest: &Manifest) -> DefinitionError {
 fn check_config(definition: &Definition, manifest: &Manifest) -> Result<(), Failure> {
     match config_violation(manifest, definition.config.root()) {
         None => Ok(()),
-        Some(violation) => Err(instance("config_schema_violation", violation.to_string())),
+        Some(violation) => Err(Failure::instance(
+            "config_schema_violation",
+            violation.to_string(),
+        )),
     }
 }
 
@@ -189,5 +192,5 @@ fn secrets(definition: &Definition, manifest: &Manifest) -> Result<Vec<(String, 
 /// Says which credential is missing, where the definition says where it is, and why that is of no use.
 fn secret_missing(what: &str, place: &str, why: &str) -> Failure {
     let why = format!("{what} cannot be had by {place} of the definition: {why}");
-    instance("secret_missing", why)
+    Failure::instance("secret_missing", why)
 }
