@@ -21,6 +21,7 @@ use super::event::{OnProcess, ProcessEvent};
 use super::group::ProcessGroup;
 use super::lines::{LineReader, NextLine};
 use super::message::{Outcome, parse};
+use super::spawn::Started;
 
 /// How often a killed process is waited for, and how long each time; together a second.
 const REAPING_ATTEMPTS: u32 = 500;
@@ -70,22 +71,15 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Takes over a process started with three pipes as the leader of its own group. Messages have
-    /// at most `limit` bytes; `grace` bounds every wait for something that should happen at once.
-    pub(super) fn new(
-        mut child: Child,
-        limit: u64,
-        grace: Duration,
-        stderr: JoinHandle<()>,
-        on_event: OnProcess,
-    ) -> io::Result<Self> {
-        let missing = || io::Error::other("the process has no pipes");
-        Ok(Self {
-            group: ProcessGroup::of(&child),
-            stdin: Some(child.stdin.take().ok_or_else(missing)?),
-            stdout: LineReader::new(child.stdout.take().ok_or_else(missing)?, limit),
-            child,
-            stderr,
+    /// Takes over a process that was started. Messages have at most `limit` bytes; `grace` bounds
+    /// every wait for something that should happen at once.
+    pub(super) fn new(started: Started, limit: u64, grace: Duration, on_event: OnProcess) -> Self {
+        Self {
+            group: started.group,
+            stdin: Some(started.stdin),
+            stdout: LineReader::new(started.stdout, limit),
+            child: started.child,
+            stderr: started.draining,
             on_event,
             unsent: BytesMut::new(),
             limit,
@@ -94,7 +88,7 @@ impl Connection {
             pending: None,
             abandoned: HashSet::new(),
             exited: None,
-        })
+        }
     }
 
     /// Returns the most bytes of a message in either direction.
@@ -195,23 +189,11 @@ impl Connection {
             tokio::select! {
                 // In this order: what was written before the exit still counts.
                 biased;
-                line = self.stdout.next() => match line {
-                    Ok(NextLine::Whole(line)) => {
-                        let response = parse(line).map_err(Broken::Violation)?;
-                        if response.id == id {
-                            return Ok(response.outcome);
-                        }
-                        if !self.abandoned.remove(&response.id) {
-                            let why = format!("a response to {}, which was not asked", response.id);
-                            return Err(Broken::Violation(why));
-                        }
+                line = self.stdout.next() => {
+                    if let Some(outcome) = self.said(line, id).await? {
+                        return Ok(outcome);
                     }
-                    Ok(NextLine::TooLong) => {
-                        let why = format!("a line above max_message_bytes ({})", self.limit);
-                        return Err(Broken::Violation(why));
-                    }
-                    Ok(NextLine::End) | Err(_) => return Err(self.stdout_ended().await),
-                },
+                }
                 status = self.child.wait(), if self.exited.is_none() => match status {
                     Ok(status) => self.ended(status),
                     Err(why) => return Err(Broken::Violation(format!("cannot be waited for: {why}"))),
@@ -227,6 +209,32 @@ impl Connection {
                     return Err(self.stdout_ended().await);
                 }
             }
+        }
+    }
+
+    /// Judges what came on stdout: the response to request `id`, or one that nobody waits for any more.
+    async fn said(
+        &mut self,
+        line: io::Result<NextLine>,
+        id: i64,
+    ) -> Result<Option<Outcome>, Broken> {
+        match line {
+            Ok(NextLine::Whole(line)) => {
+                let response = parse(line).map_err(Broken::Violation)?;
+                if response.id == id {
+                    return Ok(Some(response.outcome));
+                }
+                if self.abandoned.remove(&response.id) {
+                    return Ok(None);
+                }
+                let why = format!("a response to {}, which was not asked", response.id);
+                Err(Broken::Violation(why))
+            }
+            Ok(NextLine::TooLong) => {
+                let why = format!("a line above max_message_bytes ({})", self.limit);
+                Err(Broken::Violation(why))
+            }
+            Ok(NextLine::End) | Err(_) => Err(self.stdout_ended().await),
         }
     }
 

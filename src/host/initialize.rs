@@ -11,21 +11,14 @@ use super::message::ErrorResponse;
 
 /// Reads the result of `initialize` and compares it with the manifest.
 pub(super) fn identity(result: Value<'_>, manifest: &Manifest) -> Result<PluginIdentity, Failure> {
-    let identity = shape(result).map_err(|why| {
-        let why = format!("the result of initialize: {why}");
-        Failure::new(
-            Level::Protocol,
-            FailureSource::Runner,
-            "protocol_error",
-            why,
-        )
-    })?;
+    let identity = shape(result)
+        .map_err(|why| Failure::protocol(format!("the result of initialize: {why}")))?;
     if identity.protocol_version != PROTOCOL_VERSION {
         let why = format!(
             "the plugin chose protocol {:?}, only {PROTOCOL_VERSION} was offered",
             identity.protocol_version
         );
-        return Err(instance("version_unsupported", why));
+        return Err(Failure::instance("version_unsupported", why));
     }
     compare(&identity, manifest)?;
     Ok(identity)
@@ -56,11 +49,7 @@ fn compare(identity: &PluginIdentity, manifest: &Manifest) -> Result<(), Failure
     } else {
         return Ok(());
     };
-    Err(instance("plugin_mismatch", why))
-}
-
-fn instance(code: &'static str, why: String) -> Failure {
-    Failure::new(Level::Instance, FailureSource::Runner, code, why)
+    Err(Failure::instance("plugin_mismatch", why))
 }
 
 /// Reads the result of `initialize`, whoever it is.

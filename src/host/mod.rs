@@ -21,6 +21,7 @@ mod probe;
 mod process;
 mod scan;
 mod schema;
+mod spawn;
 mod stderr;
 
 pub use bundled::{Bundled, bundled, bundled_connectors};
@@ -30,6 +31,7 @@ pub use event::{OnProcess, ProcessEvent};
 pub use manifest::{config_violation, read_manifest};
 pub use pattern::{Pattern, PatternError, PatternReason};
 pub use probe::{Done, Probe, Reply, Trouble};
-pub use process::{ConnectorProcess, Deadlines, Launch, Program, message_limit};
+pub use process::{ConnectorProcess, Deadlines, Launch, message_limit};
 pub use schema::{ConfigViolation, SchemaError, SchemaRule};
+pub use spawn::Program;
 pub use stderr::StderrLine;

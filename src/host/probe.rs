@@ -23,14 +23,13 @@ use crate::json::Text;
 use crate::sync::ports::{Batch, BlobChunk, PluginIdentity};
 
 use super::blob;
-use super::event::{OnProcess, ProcessEvent};
+use super::event::OnProcess;
 use super::group::ProcessGroup;
 use super::initialize;
 use super::lines::{LineReader, NextLine};
 use super::message::{ErrorResponse, Outcome, ResultText, parse};
-use super::process::{Program, spawn};
 use super::scan::{Asked, batch};
-use super::stderr::drain;
+use super::spawn::{Program, Started, spawn};
 
 /// A process that was started and told nothing yet.
 pub struct Probe {
@@ -96,16 +95,13 @@ impl Probe {
         mask: &Mask,
         on_event: OnProcess,
     ) -> io::Result<Self> {
-        let mut child = spawn(program)?;
-        let missing = || io::Error::other("the process has no pipes");
-        let group = ProcessGroup::of(&child);
-        let stdin = child.stdin.take().ok_or_else(missing)?;
-        let stdout = child.stdout.take().ok_or_else(missing)?;
-        let stderr = child.stderr.take().ok_or_else(missing)?;
-        let mask = mask.clone();
-        tokio::spawn(async move {
-            drain(stderr, &mask, |line| on_event(ProcessEvent::Stderr(line))).await;
-        });
+        let Started {
+            group,
+            child,
+            stdin,
+            stdout,
+            draining: _,
+        } = spawn(program, mask, on_event)?;
         let (outbox, lines) = unbounded_channel();
         tokio::spawn(write_all(stdin, lines));
         Ok(Self {

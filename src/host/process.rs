@@ -1,8 +1,8 @@
 //! A connector as the runner uses it: started, asked for batches, closed.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use dpe_connector::manifest::Manifest;
 use dpe_connector::read_blob::{ReadBlobParams, largest_chunk};
 use dpe_connector::rpc::Empty;
 use dpe_connector::{PROTOCOL_VERSION, ScanParams};
-use tokio::process::{Child, Command};
 
 use crate::config::Mask;
 use crate::sync::failure::{Failure, FailureSource, Level};
@@ -23,7 +22,7 @@ use super::event::{OnProcess, ProcessEvent};
 use super::initialize;
 use super::message::{ErrorResponse, Outcome};
 use super::scan::{Asked, batch};
-use super::stderr::drain;
+use super::spawn::{Program, spawn};
 
 /// Default of `max_message_bytes` (connector contract §34).
 const DEFAULT_MESSAGE_BYTES: u64 = 32 << 20;
@@ -163,7 +162,7 @@ impl Source for ConnectorProcess {
             }
             Ok(Answer::AfterCancel) => {
                 let why = format!("no batch within {:?}", self.deadlines.scan);
-                return Err(round("timeout", why).retryable(true));
+                return Err(Failure::round("timeout", why).retryable(true));
             }
             Err(broken) => of(&broken),
         };
@@ -222,59 +221,24 @@ impl Source for ConnectorProcess {
 fn connect(launch: &Launch<'_>) -> Result<Connection, Failure> {
     let failed = |why: &std::io::Error| {
         let why = format!("cannot start {}: {why}", launch.program.display());
-        instance("definition_invalid", why)
+        Failure::instance("definition_invalid", why)
     };
     let program = Program {
         path: &launch.program,
         args: &launch.args,
         environment: &launch.environment,
     };
-    let mut child = spawn(program).map_err(|why| failed(&why))?;
-    if let Some(pid) = child.id() {
+    let on_event = Arc::clone(&launch.on_event);
+    let started = spawn(program, &launch.mask, on_event).map_err(|why| failed(&why))?;
+    if let Some(pid) = started.child.id() {
         (launch.on_event)(ProcessEvent::Started { pid });
     }
-    let on_event = Arc::clone(&launch.on_event);
-    let mask = launch.mask.clone();
-    let stderr = child.stderr.take();
-    let draining = tokio::spawn(async move {
-        if let Some(stderr) = stderr {
-            drain(stderr, &mask, |line| on_event(ProcessEvent::Stderr(line))).await;
-        }
-    });
-    Connection::new(
-        child,
+    Ok(Connection::new(
+        started,
         launch.max_message_bytes,
         launch.deadlines.grace,
-        draining,
         Arc::clone(&launch.on_event),
-    )
-    .map_err(|why| failed(&why))
-}
-
-/// What is executed, directly, with exactly this environment.
-#[derive(Clone, Copy, Debug)]
-pub struct Program<'a> {
-    /// The executable.
-    pub path: &'a Path,
-    /// Its arguments.
-    pub args: &'a [OsString],
-    /// All its variables.
-    pub environment: &'a [(OsString, OsString)],
-}
-
-/// Starts a process with three pipes, as the leader of a group of its own.
-pub(super) fn spawn(program: Program<'_>) -> std::io::Result<Child> {
-    Command::new(program.path)
-        .args(program.args)
-        .env_clear()
-        .envs(program.environment.iter().cloned())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Its own group, so that all of it can be ended, and a Ctrl-C is this process's matter.
-        .process_group(0)
-        .kill_on_drop(true)
-        .spawn()
+    ))
 }
 
 async fn greet(connection: &mut Connection, launch: Launch<'_>) -> Result<PluginIdentity, Failure> {
@@ -294,7 +258,7 @@ async fn greet(connection: &mut Connection, launch: Launch<'_>) -> Result<Plugin
             initialize::identity(result.value(), launch.manifest)
         }
         Ok(Answer::InTime(Outcome::Error(error))) => Err(initialize::refused(&error)),
-        Ok(Answer::AfterCancel) | Err(Broken::Unresponsive) => Err(round(
+        Ok(Answer::AfterCancel) | Err(Broken::Unresponsive) => Err(Failure::round(
             "timeout",
             format!("initialize was not answered within {deadline:?}"),
         )),
@@ -304,7 +268,7 @@ async fn greet(connection: &mut Connection, launch: Launch<'_>) -> Result<Plugin
 
 fn ended_before() -> Failure {
     let why = "the plugin was ended after an earlier failure";
-    round("plugin_crashed", why.into())
+    Failure::round("plugin_crashed", why)
 }
 
 fn scan_refused(error: &ErrorResponse, is_following: bool) -> Failure {
@@ -324,7 +288,7 @@ fn of(broken: &Broken) -> Failure {
     match broken {
         Broken::Violation(why) => violation(why),
         Broken::Exited(status) => exited(*status),
-        Broken::Unresponsive => round("timeout", "the plugin does not react to cancel".into()),
+        Broken::Unresponsive => Failure::round("timeout", "the plugin does not react to cancel"),
     }
 }
 
@@ -333,24 +297,10 @@ fn exited(status: ExitStatus) -> Failure {
     if status.success() {
         violation("the plugin exited with code 0 without a shutdown")
     } else {
-        round("plugin_crashed", format!("the plugin ended with {status}"))
+        Failure::round("plugin_crashed", format!("the plugin ended with {status}"))
     }
 }
 
 fn violation(why: &str) -> Failure {
-    let why = format!("the plugin broke the protocol: {why}");
-    Failure::new(
-        Level::Protocol,
-        FailureSource::Runner,
-        "protocol_error",
-        why,
-    )
-}
-
-fn round(code: &'static str, why: String) -> Failure {
-    Failure::new(Level::Round, FailureSource::Runner, code, why)
-}
-
-fn instance(code: &'static str, why: String) -> Failure {
-    Failure::new(Level::Instance, FailureSource::Runner, code, why)
+    Failure::protocol(format!("the plugin broke the protocol: {why}"))
 }
