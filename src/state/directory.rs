@@ -229,17 +229,9 @@ fn overlaps(
         })
         .collect();
     for other in &overlapping {
-        let wanted = new.uri_prefix.clone();
-        let existing = other.uri_prefix.clone();
+        let (wanted, existing) = (new.uri_prefix.clone(), other.uri_prefix.clone());
         let owner = other.origin.clone();
-        let path = Path::new(&owner);
-        // Whether what is behind a URL has gone is not known here; whoever adopts says so.
-        let is_there = if path.is_absolute() {
-            path.exists()
-        } else {
-            !adopt
-        };
-        match (is_there, adopt) {
+        match (is_there(&owner, adopt), adopt) {
             (false, true) => {}
             (false, false) => {
                 return Err(StateError::OriginGone {
@@ -259,6 +251,17 @@ fn overlaps(
         }
     }
     Ok(overlapping.iter().map(|other| other.id.clone()).collect())
+}
+
+/// Returns whether the source of an instance is still where it was. Whether what is behind a URL has
+/// gone is not known here; whoever adopts says so.
+fn is_there(origin: &str, adopt: bool) -> bool {
+    let path = Path::new(origin);
+    if path.is_absolute() {
+        path.exists()
+    } else {
+        !adopt
+    }
 }
 
 /// Returns the other instances on the same remote.

@@ -68,14 +68,33 @@ impl<W: Write + Send> Log<W> {
         match event {
             Event::Instance { id } => self.call().instance = Some((*id).to_owned()),
             Event::Locked { round } => self.call().round = Some((*round).to_owned()),
+            Event::Failed(failure) => self.failed(failure),
+            Event::Skipped { operation, cause } => self.skipped(operation, cause),
+            Event::Finished(report) => self.finished(report),
+            Event::Crashed { traceback } => self.line(Weight::Error, "runner.crashed", |json| {
+                json.name("traceback")
+                    .string(&self.redaction.text(traceback));
+            }),
+            Event::Deleted { found } => self.deleted(*found),
+            Event::PluginStarted { .. }
+            | Event::PluginExited { .. }
+            | Event::PluginStderr { .. } => self.of_plugin(event),
+            Event::RoundStarted { .. }
+            | Event::Refreshed { .. }
+            | Event::BatchReadRejected { .. }
+            | Event::HeldWriteFailed(_) => self.of_round(event),
+            Event::Begun { .. } | Event::Warning(_) | Event::Landed(_) | Event::Replaced(_) => {}
+        }
+    }
+
+    fn of_round(&self, event: &Event<'_>) {
+        match event {
             Event::RoundStarted { cursor_given } => {
                 self.call().cursor_given = *cursor_given;
                 self.line(Weight::Info, "round.started", |json| {
                     json.name("cursor_given").boolean(*cursor_given);
                 });
             }
-            Event::Failed(failure) => self.failed(failure),
-            Event::Skipped { operation, cause } => self.skipped(operation, cause),
             Event::Refreshed {
                 uris,
                 deleted,
@@ -99,16 +118,7 @@ impl<W: Write + Send> Log<W> {
                     self.write_failure(json, failure);
                 });
             }
-            Event::Finished(report) => self.finished(report),
-            Event::Crashed { traceback } => self.line(Weight::Error, "runner.crashed", |json| {
-                json.name("traceback")
-                    .string(&self.redaction.text(traceback));
-            }),
-            Event::Deleted { found } => self.deleted(*found),
-            Event::PluginStarted { .. }
-            | Event::PluginExited { .. }
-            | Event::PluginStderr { .. } => self.of_plugin(event),
-            Event::Begun { .. } | Event::Warning(_) | Event::Landed(_) | Event::Replaced(_) => {}
+            _ => {}
         }
     }
 

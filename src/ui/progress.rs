@@ -32,6 +32,56 @@ impl Listing {
         }
     }
 
+    fn begun(&self, source: &str, uri_prefix: &str, remote: &str, dry_run: bool) {
+        self.said().clear();
+        self.voice.say(&format!(
+            "{} {} as {uri_prefix} to {}",
+            if dry_run { "comparing" } else { "pushing" },
+            printable(source),
+            printable(remote),
+        ));
+    }
+
+    fn failed(&self, failure: &Failure) {
+        // What ends a command is said by the command, with what can be done about it.
+        if failure.level == Level::Item {
+            self.voice.warn(&failure_line(failure));
+            self.voice.page(failure);
+        }
+    }
+
+    fn stderr(&self, line: &str) {
+        let mut said = self.said();
+        if said.len() >= REMEMBERED || said.insert(line.to_owned()) {
+            self.voice.say(&printable(line));
+        }
+    }
+
+    /// Says what went otherwise than anybody wanted, if it did.
+    fn warning(&self, event: &Event<'_>) {
+        let text = match event {
+            Event::Replaced(uri) => {
+                format!("{uri} held something that this source had not pushed; it was replaced")
+            }
+            Event::Warning(text) => printable(text).into_owned(),
+            Event::BatchReadRejected {
+                code,
+                entries,
+                denied,
+            } => format!(
+                "the remote refused to read {entries} documents at once ({}); {denied} of them it \
+                 does not let be read",
+                printable(code)
+            ),
+            Event::HeldWriteFailed(failure) => format!(
+                "it could not be noted that this round did not end well: {}",
+                printable(&failure.message)
+            ),
+            _ => return,
+        };
+        self.voice.warn(&format!("warning: {text}"));
+    }
+
     fn said(&self) -> MutexGuard<'_, HashSet<String>> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,62 +95,17 @@ impl Observer for Listing {
                 uri_prefix,
                 remote,
                 dry_run,
-            } => {
-                self.said().clear();
-                self.voice.say(&format!(
-                    "{} {} as {uri_prefix} to {}",
-                    if dry_run { "comparing" } else { "pushing" },
-                    printable(source),
-                    printable(remote),
-                ));
-            }
+            } => self.begun(source, uri_prefix, remote, dry_run),
             Event::Landed(landed) if self.changes => self.voice.warn(&line(landed)),
-            Event::Landed(_) => {}
-            Event::Replaced(uri) => self.voice.warn(&format!(
-                "warning: {uri} held something that this source had not pushed; it was replaced"
-            )),
-            // What ends a command is said by the command, with what can be done about it.
-            Event::Failed(failure) if failure.level != Level::Item => {}
-            Event::Failed(failure) => {
-                self.voice.warn(&failure_line(failure));
-                self.voice.page(failure);
-            }
-            Event::Warning(text) => self.voice.warn(&format!("warning: {}", printable(text))),
-            Event::BatchReadRejected {
-                code,
-                entries,
-                denied,
-            } => self.voice.warn(&format!(
-                "warning: the remote refused to read {entries} documents at once ({}); {denied} of \
-                 them it does not let be read",
-                printable(code)
-            )),
-            Event::PluginStderr { line, .. } => {
-                let mut said = self.said();
-                if said.len() >= REMEMBERED || said.insert(line.to_owned()) {
-                    self.voice.say(&printable(line));
-                }
-            }
+            Event::Failed(failure) => self.failed(failure),
+            Event::PluginStderr { line, .. } => self.stderr(line),
             Event::Skipped { operation, cause } => {
                 let names: Vec<&str> = operation.uris().map(|uri| uri.as_str()).collect();
-                self.voice.warn(&format!(
-                    "skipped: {}: the move {cause} did not succeed",
-                    names.join(", ")
-                ));
+                let names = names.join(", ");
+                let why = format!("the move {cause} did not succeed");
+                self.voice.warn(&format!("skipped: {names}: {why}"));
             }
-            Event::HeldWriteFailed(failure) => self.voice.warn(&format!(
-                "warning: it could not be noted that this round did not end well: {}",
-                printable(&failure.message)
-            )),
-            Event::Instance { .. }
-            | Event::Locked { .. }
-            | Event::Finished(_)
-            | Event::Crashed { .. }
-            | Event::Deleted { .. }
-            | Event::PluginStarted { .. }
-            | Event::PluginExited { .. }
-            | Event::RoundStarted { .. }
-            | Event::Refreshed { .. } => {}
+            other => self.warning(&other),
         }
     }
 }

@@ -60,10 +60,8 @@ pub(super) fn definition(root: Value<'_>, directory: &Path) -> Read<Definition> 
     let uri_prefix = valid_prefix(&root.required("uri_prefix", uri_prefix)?)?;
     let plugin = read_plugin(&root.required("plugin", plugin)?)?;
     let config = object(&root.required("config", config)?)?;
-    let secrets = match secrets {
-        Some(secrets) => read_secrets(&secrets, directory)?,
-        None => Vec::new(),
-    };
+    let secrets = secrets.map(|secrets| read_secrets(&secrets, directory));
+    let conflict_policy = conflict_policy.map(|policy| read_policy(&policy));
     Ok(Definition {
         id,
         remote_url,
@@ -73,11 +71,8 @@ pub(super) fn definition(root: Value<'_>, directory: &Path) -> Read<Definition> 
         command: plugin.command,
         environment: plugin.environment,
         config,
-        secrets,
-        conflict_policy: conflict_policy
-            .map(|policy| read_policy(&policy))
-            .transpose()?
-            .unwrap_or_default(),
+        secrets: secrets.transpose()?.unwrap_or_default(),
+        conflict_policy: conflict_policy.transpose()?.unwrap_or_default(),
         runner: runner.map(|runner| object(&runner)).transpose()?,
         directory: directory.to_owned(),
     })
