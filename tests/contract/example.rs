@@ -279,38 +279,44 @@ fn mailbox_that_cannot_be_read_is_an_error_and_deletes_nothing() {
 }
 
 #[test]
-fn handle_gives_the_bytes_it_was_given_for_and_never_others() {
-    let picture = "Message-ID: <p@x>\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\n\
-                   AAECAwQFBgcICQ==";
-    let inbox = mailbox(&[picture, ONE]);
-    let mut example = Example::of(&[("a.mbox", &inbox)]);
-    let batch = example.ask("scan", &json!({"max_items": 1}))["result"].take();
-    let blob = &batch["items"][0]["pages"][0]["elements"][0]["blob"];
-    assert_eq!(blob["size"], 10);
-    let read = |offset: u64, max: u64| json!({"handle": blob["handle"], "offset": offset, "max_bytes": max});
-    let chunks = [
-        (0, 4, "AAECAw==", false),
-        (8, 4, "CAk=", true),
-        (10, 4, "", true),
-    ];
-    for (offset, max, data, eof) in chunks {
-        let result = example.ask("read_blob", &read(offset, max));
-        assert_eq!(
-            result["result"],
-            json!({"data": data, "eof": eof}),
-            "{offset}"
-        );
-    }
-    fs::write(example.path("a.mbox"), mailbox(&[OTHER_ONE])).unwrap();
-    let answer = example.ask("read_blob", &read(0, 4));
-    assert_eq!(answer["error"]["code"], -32003, "{answer}");
-    assert_eq!(answer["error"]["data"]["retryable"], true);
-    assert_eq!(
-        example.code("read_blob", &json!({"handle": "x", "max_bytes": 1})),
-        -32002
-    );
-    example.ask("scan", &json!({}));
-    assert_eq!(example.code("read_blob", &read(0, 4)), -32002);
+fn images_are_sent_along_and_other_attachments_are_listed_by_name() {
+    let message = "Message-ID: <p@x>\nContent-Type: multipart/mixed; boundary=c\n\n\
+                   --c\n\nSee below.\n\
+                   --c\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\nAAECAwQFBgcICQ==\n\
+                   --c\nContent-Type: application/pdf; name=\"plan.pdf\"\n\n%PDF\n--c--";
+    let mut example = Example::of(&[("a.mbox", &mailbox(&[message]))]);
+    let (items, _) = example.round(&Value::Null);
+    let expected = json!([
+        {"category": "NarrativeText", "text": "See below."},
+        {"category": "Image", "mime_type": "image/png", "blob": {"inline": "AAECAwQFBgcICQ=="}},
+        {"category": "ListItem", "text": "plan.pdf", "metadata": {"attachment": "application/pdf"}},
+    ]);
+    assert_eq!(items[0]["pages"][0]["elements"], expected);
+    let unknown = json!({"handle": "x", "max_bytes": 1});
+    assert_eq!(example.code("read_blob", &unknown), -32002);
+}
+
+#[test]
+fn escaped_lines_of_a_message_and_spaces_around_it_are_what_they_were() {
+    let messages = "\n\nFrom a@b Thu\nMessage-ID: <1@x>\n\n>From here on.\n>>From there.\n\n\n\n\
+                    From a@b Thu\nSubject: none\n\nMessage-ID: <no@x>\n\nFrom\n\n";
+    let mut example = Example::of(&[("a.mbox", messages.as_bytes())]);
+    let (items, _) = example.round(&Value::Null);
+    let texts: Vec<_> = items
+        .iter()
+        .map(|item| {
+            item["pages"][0]["elements"]
+                .as_array()
+                .unwrap()
+                .last()
+                .unwrap()
+        })
+        .map(|element| element["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["From here on.\n>From there.", "From"]);
+    let told = told(&items);
+    assert_eq!(told[0], "document a.mbox/1@x");
+    assert!(told[1].starts_with("document a.mbox/sha256-"), "{told:?}");
 }
 
 #[test]
@@ -338,15 +344,12 @@ fn requests_that_are_not_in_order_are_refused_by_their_codes() {
         -32600
     );
     assert_eq!(example.code("no_such_method", &json!({})), -32601);
-    assert_eq!(example.code("read_blob", &json!({})), -32602);
+    assert_eq!(example.code("scan", &json!({"max_items": "x"})), -32602);
     assert_eq!(example.code("scan", &json!({"next": "1"})), -32602);
     assert_eq!(
         example.code("scan", &json!({"cursor": "x".repeat(70_000)})),
         -32600
     );
-    example.send("{");
-    let answer = example.answer();
-    assert_eq!(answer["error"]["code"], -32700, "{answer}");
     assert_eq!(
         told(&example.round(&Value::Null).0),
         ["document a.mbox/1@x"]

@@ -10,6 +10,8 @@ use dpe::host::read_manifest;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::rig::Rig;
+
 const GUIDE: &str = include_str!("../../docs/connectors.md");
 /// The folder of the guide; here it lies elsewhere.
 const FOLDER: &str = "/home/ann/mail";
@@ -112,4 +114,47 @@ fn manifests_of_the_guide_and_of_the_example_are_valid() {
     assert_eq!(read_manifest(shown.as_bytes()).unwrap().name, "wiki");
     let manifest = fs::read(example().join("dpe-connector.json")).unwrap();
     assert_eq!(read_manifest(&manifest).unwrap().name, "mbox");
+}
+
+/// The members, codes or events in the first column of the table below `heading`.
+fn first_column(heading: &str) -> Vec<&'static str> {
+    let table = GUIDE.split(heading).nth(1).unwrap();
+    let table = table.trim_start_matches(|character| character != '|');
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let cells = rows.skip(2).map(|row| row.split('|').nth(1).unwrap());
+    let quoted = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    quoted.collect()
+}
+
+#[test]
+fn members_of_the_report_are_those_of_the_guide() {
+    let report = Rig::new("error_item").run().report;
+    let shown = first_column("\n### The report\n");
+    let (truncated, shown) = shown.split_last().unwrap();
+    assert_eq!(*truncated, "failures_truncated");
+    let mut members: Vec<_> = report.as_object().unwrap().keys().collect();
+    let mut shown = shown.to_vec();
+    members.sort();
+    shown.sort_unstable();
+    assert_eq!(members, shown);
+}
+
+#[test]
+fn codes_and_events_that_the_scenarios_lead_to_are_in_the_guide() {
+    let table: Value = serde_json::from_str(include_str!("scenarios.json")).unwrap();
+    let codes = first_column("\n### Failures\n");
+    let events = first_column("\n### The log\n");
+    let rows = ["contract", "hostile"]
+        .into_iter()
+        .flat_map(|part| table[part].as_array().unwrap());
+    for round in rows.flat_map(|row| row["rounds"].as_array().unwrap()) {
+        for failure in round["failures"].as_array().unwrap() {
+            let code = failure[2].as_str().unwrap();
+            assert!(codes.contains(&code), "{code}");
+        }
+        for event in round["events"].as_array().into_iter().flatten() {
+            let (_, event) = event.as_str().unwrap().split_once(' ').unwrap();
+            assert!(events.contains(&event), "{event}");
+        }
+    }
 }
