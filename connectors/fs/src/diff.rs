@@ -1,8 +1,10 @@
 //! What changed since an earlier round, as far as `stat` tells. Pure.
 
-use crate::cursor::Damaged;
+use std::sync::Arc;
+
+use crate::cursor::{Damaged, Previous};
 use crate::gone::Gone;
-use crate::listing::{Entry, Listing, Seen};
+use crate::listing::{Entry, Fingerprint, Listing, Seen};
 use crate::walk::{Found, Trouble};
 
 /// A file that has to be read.
@@ -23,6 +25,44 @@ pub(crate) struct Difference {
     pub(crate) gone: Gone,
 }
 
+/// What the files are beside those of the round before.
+pub(crate) struct Compared {
+    /// What has to be read, and what is gone.
+    pub(crate) difference: Difference,
+    /// What is known without a look.
+    pub(crate) listing: Listing,
+    /// So many bytes of each fingerprint are known.
+    pub(crate) precision: usize,
+    /// Whether there was anything to compare with.
+    pub(crate) is_incremental: bool,
+}
+
+impl Compared {
+    /// Compares what a cursor holds with the `files` a walk found, `unknown` being what it could not
+    /// look at.
+    pub(crate) fn with(
+        previous: Option<Previous>,
+        files: &Arc<Vec<Found>>,
+        unknown: &[Trouble],
+    ) -> Self {
+        let compared = |previous: Option<&Previous>| {
+            let mut listing = Listing::of(Arc::clone(files));
+            let entries = previous.into_iter().flat_map(Previous::entries);
+            let difference = compare(entries, files, unknown, &mut listing).ok()?;
+            Some(Self {
+                difference,
+                listing,
+                precision: previous.map_or(Fingerprint::BYTES, Previous::precision),
+                is_incremental: previous.is_some(),
+            })
+        };
+        // Nobody but a forger wrote a cursor that breaks off.
+        compared(previous.as_ref())
+            .or_else(|| compared(None))
+            .expect("nothing to compare with is no damage")
+    }
+}
+
 /// Compares the entries of an earlier round with the files a walk found, both sorted by path.
 /// What needs no look is noted in `listing`, and so are entries at and below the paths of
 /// `unknown`, whatever the walk saw.
@@ -30,7 +70,7 @@ pub(crate) struct Difference {
 /// # Errors
 ///
 /// When the entries cannot be read to their end.
-pub(crate) fn compare(
+fn compare(
     previous: impl Iterator<Item = Result<Entry, Damaged>>,
     files: &[Found],
     unknown: &[Trouble],
@@ -82,8 +122,6 @@ fn is_covered(path: &[u8], troubles: &[Trouble]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::listing::{Content, Fingerprint};
     use crate::stat::Stat;

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use dpe_connector::batch::item_limit;
 use dpe_connector::{encode_segments, path};
 use dpe_connector_files::{self as files, Failure, Handles, Limits, NoDocument, file_name};
 use serde_json::value::RawValue;
 
+use crate::connector::Setup;
 use crate::diff::Task;
 use crate::door::Door;
 use crate::held::Held;
@@ -23,14 +25,10 @@ pub(crate) struct Examiner {
     pub(crate) files: Arc<Vec<Found>>,
     /// How many bytes of a fingerprint are known of what was seen before.
     pub(crate) precision: usize,
-    /// Where its documents live.
-    pub(crate) prefix: String,
-    /// How large files may be.
-    pub(crate) limits: Limits,
+    /// Where its documents live, and how large they and its files may be.
+    pub(crate) setup: Arc<Setup>,
     /// Where files are noted whose bytes may be asked for.
     pub(crate) handles: Arc<Handles<Held>>,
-    /// Longest text of an item, in bytes.
-    pub(crate) item_limit: usize,
     /// When the scan began, in nanoseconds since 1970.
     pub(crate) scan_start: i64,
 }
@@ -63,7 +61,7 @@ impl Examiner {
             } => (bytes, fingerprint, stat),
             ReadFile::Unwanted(stat) => return Outcome::Unsupported(self.seen(stat, None)),
             ReadFile::TooLarge(stat, limit) => {
-                return Outcome::Failed(Failure::too_large(stat.size, limit, self.limits));
+                return Outcome::Failed(Failure::too_large(stat.size, limit, self.limits()));
             }
             ReadFile::Gone => return Outcome::Gone,
             ReadFile::Changing => {
@@ -119,7 +117,14 @@ impl Examiner {
         let path = self.path(file);
         let open = || self.door.open(path);
         let name = file_name(path);
-        read_file(open, |head| files::wanted(name, head, self.limits))
+        read_file(open, |head| files::wanted(name, head, self.limits()))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            file: self.setup.config.max_file_bytes,
+            blob: self.setup.blob_max_bytes,
+        }
     }
 
     fn seen(&self, stat: Stat, content: Option<Content>) -> Seen {
@@ -132,7 +137,7 @@ impl Examiner {
 
     fn document(&self, task: &Task, seen: Seen, bytes: &[u8]) -> Outcome {
         let path = self.path(task.file);
-        let uri = path::file_uri(&self.prefix, path);
+        let uri = path::file_uri(&self.setup.prefix, path);
         let held = || Held {
             door: Arc::clone(&self.door),
             path: path.into(),
@@ -141,7 +146,10 @@ impl Examiner {
         let handle = || self.handles.give(task.file, held());
         let whole = || files::whole_bytes(bytes, seen.stat.size, handle);
         match files::document(uri, file_name(path), bytes, whole) {
-            Ok(item) => Outcome::Document(seen, encode_segments(&item, self.item_limit)),
+            Ok(item) => {
+                let limit = item_limit(self.setup.max_message_bytes);
+                Outcome::Document(seen, encode_segments(&item, limit))
+            }
             Err(NoDocument::Unsupported) => Outcome::Unsupported(Seen {
                 content: None,
                 ..seen

@@ -10,21 +10,20 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use dpe_connector::batch::item_limit;
 use dpe_connector::item::ErrorItem;
 use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
 use dpe_connector_files::{
-    BUDGET, Beginning, Failure, Items, Kind, Limits, OnTrouble, Pipeline, Report, RoundEnd, threads,
+    BUDGET, Beginning, Failure, Items, Kind, OnTrouble, Pipeline, Report, RoundEnd, threads,
 };
 
 use crate::connector::Setup;
-use crate::cursor::{self, Previous};
-use crate::diff::{Difference, Task, compare};
+use crate::cursor;
+use crate::diff::{Compared, Difference, Task};
 use crate::door::{Door, Links};
 use crate::examine::{Examiner, Outcome};
 use crate::gone::Gone;
 use crate::held::Held;
-use crate::listing::{Entry, Fingerprint, Listing, Seen};
+use crate::listing::{Entry, Listing, Seen};
 use crate::renames::{Move, Origin, take_renames};
 use crate::root::Place;
 use crate::walk::{Found, Trouble, Walked, walk};
@@ -79,10 +78,8 @@ impl Round {
             door: Arc::new(Door::to(&place.path, links(&setup))),
             files: Arc::clone(&files),
             precision: compared.precision,
-            prefix: setup.prefix.clone(),
-            limits: limits(&setup),
             handles: begin.handles,
-            item_limit: item_limit(setup.max_message_bytes),
+            setup: Arc::clone(&setup),
             scan_start,
         });
         let moves = take_renames(&mut compared.difference, &examiner, cancel)?;
@@ -271,36 +268,6 @@ fn look(setup: &Setup, cancel: &CancelFlag) -> Result<(Place, Walked), RpcError>
     Ok((place, walked))
 }
 
-/// What the files are beside those of the round before.
-struct Compared {
-    difference: Difference,
-    /// What is known without a look.
-    listing: Listing,
-    /// So many bytes of each fingerprint are known.
-    precision: usize,
-    is_incremental: bool,
-}
-
-impl Compared {
-    fn with(previous: Option<Previous>, files: &Arc<Vec<Found>>, unknown: &[Trouble]) -> Self {
-        let compared = |previous: Option<&Previous>| {
-            let mut listing = Listing::of(Arc::clone(files));
-            let entries = previous.into_iter().flat_map(Previous::entries);
-            let difference = compare(entries, files, unknown, &mut listing).ok()?;
-            Some(Self {
-                difference,
-                listing,
-                precision: previous.map_or(Fingerprint::BYTES, Previous::precision),
-                is_incremental: previous.is_some(),
-            })
-        };
-        // Nobody but a forger wrote a cursor that breaks off.
-        compared(previous.as_ref())
-            .or_else(|| compared(None))
-            .expect("nothing to compare with is no damage")
-    }
-}
-
 /// Returns, for each of so many files, whether a move leads to it.
 fn targets(moves: &[Move], files: usize) -> Vec<bool> {
     let mut is_target = vec![false; files];
@@ -308,14 +275,6 @@ fn targets(moves: &[Move], files: usize) -> Vec<bool> {
         is_target[found.to as usize] = true;
     }
     is_target
-}
-
-/// Returns how large files may be.
-fn limits(setup: &Setup) -> Limits {
-    Limits {
-        file: setup.config.max_file_bytes,
-        blob: setup.blob_max_bytes,
-    }
 }
 
 /// Returns which links may lead to a file.

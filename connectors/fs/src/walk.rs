@@ -106,20 +106,25 @@ pub(crate) fn walk(
     });
     cancel.check()?;
     let parts = parts.expect("a walk does not panic");
-    // Exactly: there may be millions, and spare room for as many again.
-    let total = parts.iter().map(|part| part.files.len()).sum();
-    walked.files.reserve_exact(total);
-    for part in parts {
-        walked.files.extend(part.files);
-        walked.troubles.extend(part.troubles);
-        walked.special.extend(part.special);
-        walked.links.extend(part.links);
-    }
-    walked.sort();
+    walked.gather(parts);
     Ok(walked)
 }
 
 impl Walked {
+    /// Takes in what several threads saw.
+    fn gather(&mut self, parts: Vec<Self>) {
+        // Exactly: there may be millions, and spare room for as many again.
+        let total = parts.iter().map(|part| part.files.len()).sum();
+        self.files.reserve_exact(total);
+        for part in parts {
+            self.files.extend(part.files);
+            self.troubles.extend(part.troubles);
+            self.special.extend(part.special);
+            self.links.extend(part.links);
+        }
+        self.sort();
+    }
+
     /// Brings the sightings of several threads into the one order every walk has.
     pub(crate) fn sort(&mut self) {
         self.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
