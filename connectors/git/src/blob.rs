@@ -77,9 +77,12 @@ impl Examiner {
         }
         let bytes = match self.repository.blob(task.id) {
             Ok(bytes) => bytes,
-            Err(why) => {
+            Err(unread) => {
+                let why = format!("blob {}: {}", task.id, unread.why);
+                if unread.is_too_large {
+                    return Outcome::Failed(Failure::of_content(why));
+                }
                 self.is_damaged.store(true, Ordering::Relaxed);
-                let why = format!("blob {}: {why}", task.id);
                 return Outcome::Failed(Failure::of_source(why));
             }
         };
@@ -116,7 +119,7 @@ impl Examiner {
         if size > self.limits.file {
             return Ok(None);
         }
-        let bytes = self.repository.blob(id)?;
+        let bytes = self.repository.blob(id).map_err(|unread| unread.why)?;
         if is_pointer(&bytes) {
             return Ok(None);
         }

@@ -14,7 +14,7 @@ use crate::cache::{self, Fetched};
 use crate::config::{Checked, Config, Mode};
 use crate::held::{Held, LastRead};
 use crate::place::{NotBegun, Place, source_failed};
-use crate::repository::Repository;
+use crate::repository::{LARGEST_OBJECT, Repository};
 use crate::selection::Selection;
 use crate::since::Known;
 use crate::{NAME, VERSION, cursor, files, head, history};
@@ -126,7 +126,8 @@ fn begin_files(
         (None, Place::Folder(path)) => (path, Some(&*setup.config.reference)),
         (None, Place::Url(_)) => return Err(damaged("not fetched".to_owned())),
     };
-    let repository = Arc::new(Repository::open(path).map_err(damaged)?);
+    let largest = setup.config.max_file_bytes.max(LARGEST_OBJECT);
+    let repository = Arc::new(Repository::open_limited(path, largest).map_err(damaged)?);
     let commit = match reference {
         Some(reference) => {
             head::commit(&repository, reference).map_err(|why| why.not_begun(&setup.place))?

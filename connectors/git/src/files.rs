@@ -20,7 +20,7 @@ use crate::cursor;
 use crate::held::Held;
 use crate::place::NotBegun;
 use crate::renames::{Move, moves};
-use crate::repository::Repository;
+use crate::repository::{LARGEST_OBJECT, Repository};
 use crate::since::{Known, Told, told};
 use crate::tree::Change;
 
@@ -73,7 +73,7 @@ impl Round {
             prefix: setup.prefix.clone(),
             limits: Limits {
                 file: setup.config.max_file_bytes,
-                blob: setup.blob_max_bytes,
+                blob: setup.blob_max_bytes.min(LARGEST_OBJECT),
             },
             handles,
             item_limit: items.limit(),

@@ -52,6 +52,9 @@ pub(crate) fn commit(
             if head.is_unborn() {
                 return Ok(None);
             }
+            if let Some(id) = head.id() {
+                return peeled(repository, id.detach(), reference).map(Some);
+            }
         }
         let id = repository
             .rev_parse_single(<&BStr>::from(reference))

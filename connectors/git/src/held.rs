@@ -55,8 +55,8 @@ impl LastRead {
         let last = match last {
             Some(last) => last,
             None => {
-                let bytes = held.repository.blob(held.blob).map_err(|why| {
-                    let why = format!("blob {}: {why}", held.blob);
+                let bytes = held.repository.blob(held.blob).map_err(|unread| {
+                    let why = format!("blob {}: {}", held.blob, unread.why);
                     RpcError::new(ErrorCode::SourceFailed, why).retryable()
                 })?;
                 (held.blob, bytes)

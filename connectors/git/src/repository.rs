@@ -10,6 +10,28 @@ use std::sync::{Mutex, PoisonError};
 use gix::ObjectId;
 use gix::objs::Kind;
 
+/// Larger objects are not read: what an object says of its length is said by whoever made it. Only a
+/// larger `max_file_bytes` allows for more.
+pub(crate) const LARGEST_OBJECT: u64 = 512 << 20;
+
+/// Why an object cannot be read.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    /// For people.
+    pub(crate) why: String,
+    /// Whether it, or what it is stored as a difference to, is larger than is read.
+    pub(crate) is_too_large: bool,
+}
+
+impl Unread {
+    fn of(error: &gix::Error) -> Self {
+        Self {
+            why: described(error),
+            is_too_large: error.is_resource_exhausted(),
+        }
+    }
+}
+
 /// A repository. Reading is done with a copy of it per thread.
 pub(crate) struct Repository {
     shared: gix::ThreadSafeRepository,
@@ -23,10 +45,20 @@ impl Repository {
     ///
     /// Says why it cannot be opened.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        Self::open_limited(path, LARGEST_OBJECT)
+    }
+
+    /// Opens it like [`Repository::open`], for objects of up to so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// Says why it cannot be opened.
+    pub(crate) fn open_limited(path: &Path, largest: u64) -> Result<Self, String> {
+        let largest = format!("gitoxide.objects.allocLimit={largest}");
         let options = gix::open::Options::isolated()
             .with(gix::sec::Trust::Full)
             // What an object says counts, not what somebody wants to be seen in its place.
-            .config_overrides(["core.useReplaceRefs=false"]);
+            .config_overrides(["core.useReplaceRefs=false", &*largest]);
         let shared = options.open(path).map_err(|why| described(&why))?;
         let repository = shared.to_thread_local();
         if let Some(format) = repository.config_snapshot().string("extensions.refStorage")
@@ -72,7 +104,7 @@ impl Repository {
     /// # Errors
     ///
     /// When it is not there, damaged, or no blob.
-    pub(crate) fn blob(&self, id: ObjectId) -> Result<Vec<u8>, String> {
+    pub(crate) fn blob(&self, id: ObjectId) -> Result<Vec<u8>, Unread> {
         self.object(id, Kind::Blob)
     }
 
@@ -81,14 +113,16 @@ impl Repository {
     /// # Errors
     ///
     /// When it is not there, damaged, or of another kind.
-    pub(crate) fn object(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, String> {
+    pub(crate) fn object(&self, id: ObjectId, kind: Kind) -> Result<Vec<u8>, Unread> {
         let found = self.with(|repository| repository.find_object(id).map(gix::Object::detach));
-        let found = found.map_err(|why| described(&why))?;
+        let found = found.map_err(|why| Unread::of(&why))?;
         if found.kind == kind {
-            Ok(found.data)
-        } else {
-            Err(format!("object {id} is a {}, not a {kind}", found.kind))
+            return Ok(found.data);
         }
+        Err(Unread {
+            why: format!("object {id} is a {}, not a {kind}", found.kind),
+            is_too_large: false,
+        })
     }
 }
 

@@ -131,6 +131,36 @@ fn a_size_that_nothing_can_have_is_not_believed() {
     assert_eq!(repository.plugin().failing_scan(None)["code"], -32003);
 }
 
+#[test]
+fn no_memory_is_taken_for_an_object_that_only_says_it_is_gigantic() {
+    // The smallest that is not read, so that some machine would have so much.
+    let length = (512 << 20) + 1;
+    let repository = Repository::with(&[("a.txt", "a")]);
+    let header = |kind: &str| stored(format!("{kind} {length}\0x").as_bytes());
+    let place = format!(".git/objects/{}/{}", &FALSE_ID[..2], &FALSE_ID[2..]);
+    repository.write(&place, header("blob"));
+    let entries = [
+        entry("100644", "image.png", FALSE_ID),
+        entry("100644", "text.md", FALSE_ID),
+    ];
+    let tree = repository.object("tree", &entries.concat());
+    repository.commit_of(&tree);
+    assert_eq!(
+        repository.plugin().scan(None).lines(),
+        ["!image.png content_invalid", "!text.md content_invalid"]
+    );
+    let is_refused = |error: &str| error.contains("allocation limit");
+    repository.write(&place, header("tree"));
+    repository.commit_of(FALSE_ID);
+    let error = repository.plugin().failing_scan(None);
+    assert!(is_refused(error["message"].as_str().unwrap()), "{error}");
+    repository.write(&place, header("commit"));
+    repository.write(".git/refs/heads/main", format!("{FALSE_ID}\n"));
+    let mut history = plugin(repository.root(), json!({"mode": "history"}));
+    let error = history.failing_scan(None);
+    assert!(is_refused(error["message"].as_str().unwrap()), "{error}");
+}
+
 /// Returns bytes as zlib stores them without compressing (RFC 1950, RFC 1951).
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let length = u16::try_from(bytes.len()).unwrap();

@@ -91,7 +91,8 @@ impl Pages {
 
     /// Appends a commit to a page and returns the length of its text in bytes.
     fn tell(&self, commit: Placed, page: &mut Page) -> Result<usize, String> {
-        let data = self.repository.object(commit.id, Kind::Commit)?;
+        let data = self.repository.object(commit.id, Kind::Commit);
+        let data = data.map_err(|unread| unread.why)?;
         let read = CommitRef::from_bytes(&data, commit.id.kind()).map_err(|why| described(&why))?;
         let elements = message::elements(&commit.id.to_string(), &read);
         let texts = elements.iter().filter_map(|element| element.text.as_ref());
