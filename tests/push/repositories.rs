@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::place::{Place, Report, run};
 
@@ -233,5 +234,45 @@ fn a_url_that_is_not_understood_is_shown_without_its_credential() {
             assert!(run.stderr.contains(is_shown), "{run:?}");
             assert!(!format!("{run:?}").contains("cret"), "{run:?}");
         }
+    }
+}
+
+/// Waits until a process is gone.
+fn is_soon_gone(process: &str) -> bool {
+    for _ in 0..500 {
+        let found = Command::new("kill").args(["-0", process]).output().unwrap();
+        if !found.status.success() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+#[test]
+fn what_git_has_started_ends_with_the_push_however_that_ends() {
+    for signal in ["-INT", "-TERM", "-KILL"] {
+        let place = Place::new();
+        let started = place.path().join("started");
+        // It waits for a host, and listens to nobody.
+        let ssh = format!(
+            "trap '' TERM; echo $$ >'{0}.new'; mv '{0}.new' '{0}'; while :; do sleep 1; done; :",
+            started.display()
+        );
+        let mut command = place.command();
+        command.args(["push", "--connector", "git", "ssh://nowhere/docs"]);
+        command.env("GIT_SSH_COMMAND", ssh).stderr(Stdio::null());
+        let mut push = command.spawn().unwrap();
+        let process = loop {
+            if let Ok(process) = fs::read_to_string(&started) {
+                break process.trim().to_owned();
+            }
+            assert!(push.try_wait().unwrap().is_none());
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let id = push.id().to_string();
+        Command::new("kill").args([signal, &id]).status().unwrap();
+        push.wait().unwrap();
+        assert!(is_soon_gone(&process), "{signal}");
     }
 }

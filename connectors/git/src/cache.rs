@@ -64,7 +64,7 @@ pub(crate) fn fetch(
     let mut tries = 0..2;
     loop {
         let is_last = tries.next().is_none();
-        let base = base(setup).map_err(|why| source_failed(&setup.place, &why))?;
+        let base = base(setup).map_err(|why| why.into_error(&setup.place))?;
         let folder = base.join(short_hash(url.text.as_bytes()));
         let lock = Lock::wait(&folder, &setup.place, cancel)?;
         let mut fetch = Fetch {
@@ -87,8 +87,23 @@ pub(crate) fn fetch(
     }
 }
 
+/// Why there is no folder for the cache.
+struct NoCache {
+    why: String,
+    may_pass: bool,
+}
+
+impl NoCache {
+    fn into_error(self, place: &Place) -> RpcError {
+        RpcError {
+            retryable: self.may_pass,
+            ..source_failed(place, &self.why)
+        }
+    }
+}
+
 /// Returns the folder of the cache, which nobody else may look into.
-fn base(setup: &Setup) -> Result<PathBuf, String> {
+fn base(setup: &Setup) -> Result<PathBuf, NoCache> {
     let absolute = |name| {
         std::env::var_os(name)
             .map(PathBuf::from)
@@ -103,7 +118,11 @@ fn base(setup: &Setup) -> Result<PathBuf, String> {
     let user = rustix::process::geteuid().as_raw();
     let is_shared = base.is_none();
     let base = base.unwrap_or_else(|| std::env::temp_dir().join(format!("dpe-git-{user}")));
-    let described = |why: io::Error| format!("the cache {}: {why}", base.display());
+    let described = |why: io::Error| NoCache {
+        why: format!("the cache {}: {why}", base.display()),
+        // Somebody may be deleting it.
+        may_pass: why.kind() == io::ErrorKind::NotFound,
+    };
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -118,7 +137,10 @@ fn base(setup: &Setup) -> Result<PathBuf, String> {
     let metadata = metadata.map_err(described)?;
     let is_own = metadata.is_dir() && metadata.uid() == user;
     if !is_own && (is_shared || user != 0) {
-        return Err(format!("the cache {} is somebody else's", base.display()));
+        return Err(NoCache {
+            why: format!("the cache {} is somebody else's", base.display()),
+            may_pass: false,
+        });
     }
     Ok(base)
 }

@@ -6,15 +6,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dpe_connector::{CancelFlag, RpcError};
 use dpe_connector_files::shown;
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::place::Url;
 use crate::secrets::Secrets;
@@ -22,8 +22,24 @@ use crate::secrets::Secrets;
 /// How often it is looked whether git has ended or the request was given up.
 const POLL: Duration = Duration::from_millis(10);
 
-/// How long git may take to clean up when it is to end.
+/// How long what git wrote may take to arrive after its end.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Runs a command in a group of its own, which ends with the command, or as soon as nobody holds the
+/// other end of stdin any more, however that came about: first so that git removes what it left half
+/// done, then at once. What git starts (ssh, helpers) may wait for a network, and does not end with git.
+const GUARD: &str = r#"
+exec 3<&0 </dev/null
+{ trap '' TERM; read -r _; kill -TERM 0; sleep 1; kill -KILL 0; } <&3 >/dev/null 2>&1 &
+trap : TERM
+"$@" 3<&- &
+wait $!; status=$?
+while kill -0 $! 2>/dev/null; do wait $!; status=$?; done
+exit $status
+"#;
+
+/// What a shell makes of a command that it does not find, or cannot run.
+const NOT_STARTED: [i32; 2] = [126, 127];
 
 /// Name of the secret that the manifest declares.
 const TOKEN: &str = "GIT_TOKEN";
@@ -77,12 +93,15 @@ impl Runner<'_> {
     ) -> Result<Vec<u8>, Failed> {
         let mut command = self.command(folder);
         let mut child = command.args(args).spawn().map_err(Failed::NotStarted)?;
+        let guard = child.stdin.take();
         let (out, lines) = listen(&mut child);
         let mut last = String::new();
         let status = loop {
             self.forward(&lines, &mut last);
             if let Err(cancelled) = self.cancel.check() {
-                end(&mut child);
+                drop(guard);
+                // The guard sees to it that this is soon.
+                let _ = child.wait();
                 return Err(Failed::Cancelled(cancelled));
             }
             match child.try_wait().map_err(Failed::NotStarted)? {
@@ -97,6 +116,11 @@ impl Runner<'_> {
         }
         if status.success() {
             Ok(output)
+        } else if status
+            .code()
+            .is_some_and(|code| NOT_STARTED.contains(&code))
+        {
+            Err(Failed::NotStarted(io::ErrorKind::NotFound.into()))
         } else if last.is_empty() {
             Err(Failed::Refused(format!("git ended with {status}")))
         } else {
@@ -134,10 +158,12 @@ impl Runner<'_> {
     }
 
     fn command(&self, folder: &Path) -> Command {
-        let mut command = Command::new("git");
+        let mut command = Command::new("/bin/sh");
         command
+            .args(["-c", GUARD, "sh", "git"])
+            .process_group(0)
             .current_dir(folder)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // What is said is understood only in part, and that part in one language only.
@@ -233,19 +259,4 @@ fn listen(child: &mut Child) -> (Receiver<Vec<u8>>, Receiver<String>) {
         });
     }
     (out, lines)
-}
-
-/// Ends git: first so that it removes what it left half done, then at once.
-fn end(child: &mut Child) {
-    // A process that has ended already needs no signal.
-    let _ = kill_process(Pid::from_child(child), Signal::TERM);
-    let begun = Instant::now();
-    while begun.elapsed() < GRACE {
-        if !matches!(child.try_wait(), Ok(None)) {
-            return;
-        }
-        thread::sleep(POLL);
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }
