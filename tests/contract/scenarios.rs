@@ -148,6 +148,10 @@ fn plugin_that_sends_a_gigabyte_in_one_line_is_stopped_at_the_limit() {
     );
     let logged = rig.logged();
     let sent = logged.iter().filter_map(|line| line["megabytes"].as_u64());
+    assert!(
+        !ended.events("plugin.exited")[0]["signal"].is_null(),
+        "{ended:#?}"
+    );
     // The limit is 32 MiB, and pipes hold little.
     assert!(sent.max().unwrap() <= 64, "{logged:?}");
 }

@@ -68,6 +68,7 @@ fn a_bad_manifest_is_manifest_invalid() {
         json!({"config_schema": {"type": "string"}}),
         json!({"config_schema": {"type": "object", "$id": "x"}}),
         json!({"config_schema": {"type": "object", "properties": {"a": {"pattern": "(?=a)"}}}}),
+        json!({"config_schema": {"type": "object", "properties": {"a": {"pattern": "(a)\\1"}}}}),
         json!({"config_schema": {"type": "object", "properties": {"a": {"pattern": "\\p{L}"}}}}),
         json!({"config_schema": {"type": "object", "properties": {"a": {"pattern": "(a{99}){99}"}}}}),
         json!({"secrets": [{"name": "DPE_X"}]}),

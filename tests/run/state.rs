@@ -31,7 +31,12 @@ fn of_two_runs_at_once_one_is_busy_and_touches_nothing() {
     let report = ran.report();
     assert_eq!(report["cursor_held_since"], Value::Null);
     assert_eq!(report["failures"][0]["retryable"], true);
-    assert_eq!(ran.events("round.finished")[0]["round"], Value::Null);
+    assert_eq!(report["outcome"], "failed");
+    assert_eq!(ran.events("round.finished").len(), 1, "{ran:?}");
+    for line in ran.stderr.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["round"], Value::Null, "{line}");
+    }
     instance.write("go", "");
     let ran = instance.end_of(child);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -138,14 +143,22 @@ fn state_that_is_corrupt_is_told_and_left_untouched() {
 
 #[test]
 fn state_that_cannot_be_reached_is_retryable() {
-    let instance = Instance::new(EMPTY);
+    let instance = Instance::new(CURSOR);
     assert_eq!(instance.run().code, Some(0));
     let path = instance.state().join("instances/i/state.db");
-    fs::remove_file(&path).unwrap();
+    let kept = instance.path("kept");
+    fs::rename(&path, &kept).unwrap();
+    // Even a superuser cannot read a folder as a file.
     fs::create_dir(&path).unwrap();
     let ran = instance.run();
     ran.assert_failed(2, "round", "runner", "state_unavailable");
     assert_eq!(ran.report()["failures"][0]["retryable"], true);
+    // And next time it may be.
+    fs::remove_dir(&path).unwrap();
+    fs::rename(&kept, &path).unwrap();
+    let ran = instance.run();
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.events("round.started")[0]["cursor_given"], true);
     // A file where the directory should be.
     let instance = Instance::new(EMPTY);
     instance.write("state", "");
