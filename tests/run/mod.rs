@@ -3,6 +3,7 @@
 mod definitions;
 mod deletion;
 mod instance;
+mod killed;
 mod oracle;
 mod order;
 mod output;
