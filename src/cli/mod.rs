@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use tokio::runtime::Runtime;
 
 use crate::error::Error;
 
@@ -128,12 +129,22 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Mv(mv) => block_on(mv.run(&common)),
         Command::Rm(rm) => block_on(rm.run(&common)),
         Command::Commit(commit) => block_on(commit.run(&common)),
-        Command::Run(run) => block_on(async { Ok(run.run(&common).await) }),
+        Command::Run(run) => {
+            let runtime = runtime()?;
+            let exit = runtime.block_on(run.run(&common));
+            // A name that is being looked up, or a file that is being read, keeps nobody waiting who was
+            // interrupted: nothing that is written is left to these threads.
+            runtime.shutdown_background();
+            Ok(exit.into())
+        }
         Command::Serve(serve) => block_on(serve.run(&common)),
     }
 }
 
 fn block_on(command: impl Future<Output = Result<Exit, Error>>) -> Result<ExitCode, Error> {
-    let runtime = tokio::runtime::Runtime::new().map_err(Error::Runtime)?;
-    runtime.block_on(command).map(ExitCode::from)
+    runtime()?.block_on(command).map(ExitCode::from)
+}
+
+fn runtime() -> Result<Runtime, Error> {
+    Runtime::new().map_err(Error::Runtime)
 }
