@@ -78,9 +78,67 @@ impl Gone {
 
     /// Returns the path of the next one that has not moved.
     pub(crate) fn next_deletion(&mut self) -> Option<&[u8]> {
-        let rest = self.rows.get(self.said..)?;
-        let next = self.said + rest.iter().position(|row| !row.has_moved)?;
-        self.said = next + 1;
-        Some(self.path(next))
+        // Each row is looked at once, whether or not it is the last that is asked for.
+        while let Some(row) = self.rows.get(self.said) {
+            self.said += 1;
+            if !row.has_moved {
+                return Some(self.path(self.said - 1));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::listing::{Content, Seen};
+    use crate::stat::Stat;
+
+    fn gone(count: u64) -> Gone {
+        let mut gone = Gone::default();
+        for number in 0..count {
+            gone.push(&Entry {
+                path: format!("{number:06}").into_bytes().into(),
+                seen: Seen {
+                    stat: Stat {
+                        size: 1,
+                        mtime: 0,
+                        ctime: 0,
+                        inode: number,
+                    },
+                    trusted: true,
+                    content: Some(Content {
+                        fingerprint: Fingerprint::default(),
+                        format: "txt".into(),
+                    }),
+                },
+            });
+        }
+        gone
+    }
+
+    #[test]
+    fn what_has_moved_is_no_deletion() {
+        let mut gone = gone(4);
+        gone.moved(0);
+        gone.moved(2);
+        assert_eq!(gone.next_deletion(), Some(&b"000001"[..]));
+        assert_eq!(gone.next_deletion(), Some(&b"000003"[..]));
+        assert_eq!(gone.next_deletion(), None);
+    }
+
+    #[test]
+    fn asking_for_more_after_the_last_costs_nothing() {
+        let mut gone = gone(100_000);
+        (0..gone.len()).for_each(|number| gone.moved(number));
+        let start = Instant::now();
+        for _ in 0..100_000 {
+            assert_eq!(gone.next_deletion(), None);
+        }
+        // Ten thousand million looks would take far longer on any machine.
+        assert!(start.elapsed() < Duration::from_secs(2));
     }
 }
