@@ -145,7 +145,7 @@ impl OneSource<'_> {
         let error = match ended {
             Ok(ended) => {
                 report = ended;
-                PushError::of_report(&report)
+                PushError::of_report(&report, self.source.is_url())
             }
             Err(error) => {
                 report.failures.push(error.failure());
@@ -295,7 +295,10 @@ impl OneSource<'_> {
         };
         ConnectorProcess::start(launch)
             .await
-            .map_err(|failure| PushError::Round { failure })
+            .map_err(|failure| PushError::Round {
+                failure,
+                from_url: self.source.is_url(),
+            })
     }
 
     /// What this program itself keeps, and so must not push: the store and the state.

@@ -155,6 +155,51 @@ fn what_is_no_repository_fails_and_deletes_nothing() {
 }
 
 #[test]
+fn what_is_wrong_with_a_source_is_said_once_with_what_to_do() {
+    let place = repository(&[("a.md", "# a")]);
+    let away = place.path().join("plain");
+    fs::create_dir(&away).unwrap();
+    let said = |arguments: &[&str]| {
+        let mut command = place.command();
+        let ssh = "echo 'ssh: Could not resolve hostname nowhere' >&2; exit 255; :";
+        command.args(["push", "--connector", "git"]).args(arguments);
+        let said = run(command.env("GIT_SSH_COMMAND", ssh));
+        assert_ne!(said.code, Some(0), "{said:?}");
+        // As if the terminal were endless.
+        let words: Vec<&str> = said.stderr.split(['\n', ' ', '│']).collect();
+        words
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    for mode in ["files", "history"] {
+        let prefix = format!("--prefix=dpe://{mode}/");
+        let plain = said(&["plain", "--mode", mode, &prefix]);
+        assert!(plain.contains("plain is not a git repository"), "{plain}");
+    }
+    let missing = format!("file://{}/nowhere", place.path().display());
+    let missing = said(&[&missing]);
+    assert_eq!(
+        missing.matches("does not appear to be").count(),
+        1,
+        "{missing}"
+    );
+    assert!(missing.contains("check the URL"), "{missing}");
+    let ssh = said(&["ssh://nowhere/docs"]);
+    assert_eq!(ssh.matches("Could not resolve").count(), 1, "{ssh}");
+    assert!(
+        ssh.contains("read from remote repository: ssh: Could"),
+        "{ssh}"
+    );
+    let unknown = format!("file://{}", place.docs().display());
+    let unknown = said(&[&unknown, "--ref", "nope", "--prefix=dpe://ref/"]);
+    assert!(unknown.contains("there is no nope"), "{unknown}");
+    assert!(unknown.contains("--ref"), "{unknown}");
+    assert!(!unknown.contains("mounted"), "{unknown}");
+}
+
+#[test]
 fn flags_of_repositories_are_refused_for_folders() {
     let place = repository(&[("a.md", "# a")]);
     for flag in ["--ref=main", "--mode=history"] {

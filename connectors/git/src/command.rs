@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use dpe_connector::{CancelFlag, RpcError};
 use dpe_connector_files::shown;
 
 use crate::place::Url;
+use crate::said::Said;
 use crate::secrets::Secrets;
 
 /// How often it is looked whether git has ended or the request was given up.
@@ -70,7 +71,7 @@ pub(crate) enum Failed {
     Cancelled(RpcError),
     /// There is no git, or it cannot be started.
     NotStarted(io::Error),
-    /// What git said last.
+    /// What git said about it.
     Refused(String),
 }
 
@@ -95,53 +96,34 @@ impl Runner<'_> {
         let mut child = command.args(args).spawn().map_err(Failed::NotStarted)?;
         let guard = child.stdin.take();
         let (out, lines) = listen(&mut child);
-        let mut last = String::new();
-        let status = loop {
-            self.forward(&lines, &mut last);
+        let secrets = self.secrets();
+        let mut said = Said::default();
+        let outcome = loop {
+            while let Ok(line) = lines.try_recv() {
+                said.add(secrets.hide(&line));
+            }
             if let Err(cancelled) = self.cancel.check() {
                 drop(guard);
                 // The guard sees to it that this is soon.
                 let _ = child.wait();
-                return Err(Failed::Cancelled(cancelled));
+                break Err(Failed::Cancelled(cancelled));
             }
             match child.try_wait().map_err(Failed::NotStarted)? {
-                Some(status) => break status,
+                Some(status) => break Ok(status),
                 None => thread::sleep(POLL),
             }
         };
         // Both end with git, unless something it started holds on to them.
         let output = out.recv_timeout(GRACE).unwrap_or_default();
         while let Ok(line) = lines.recv_timeout(POLL) {
-            self.say(&line, &mut last);
+            said.add(secrets.hide(&line));
         }
-        if status.success() {
-            Ok(output)
-        } else if status
-            .code()
-            .is_some_and(|code| NOT_STARTED.contains(&code))
-        {
-            Err(Failed::NotStarted(io::ErrorKind::NotFound.into()))
-        } else if last.is_empty() {
-            Err(Failed::Refused(format!("git ended with {status}")))
-        } else {
-            Err(Failed::Refused(last))
+        let outcome = outcome.and_then(|status| judged(status, &mut said));
+        for line in said.into_lines() {
+            // Nobody reads it if it cannot be written.
+            let _ = writeln!(self.stderr, "git: {line}");
         }
-    }
-
-    fn forward(&mut self, lines: &Receiver<String>, last: &mut String) {
-        while let Ok(line) = lines.try_recv() {
-            self.say(&line, last);
-        }
-    }
-
-    fn say(&mut self, line: &str, last: &mut String) {
-        let line = self.secrets().hide(line);
-        // Nobody reads it if it cannot be written.
-        let _ = writeln!(self.stderr, "git: {line}");
-        // The first complaint is the cause, what follows is advice.
-        if last.is_empty() || (!is_complaint(last) && is_complaint(&line)) {
-            *last = line;
-        }
+        outcome.map(|()| output)
     }
 
     /// Git does not repeat passwords, but it does repeat users, and whom it talks to may repeat more.
@@ -232,8 +214,19 @@ impl Runner<'_> {
     }
 }
 
-fn is_complaint(line: &str) -> bool {
-    line.starts_with("fatal:") || line.starts_with("error:")
+/// Returns what the end of git means.
+fn judged(status: ExitStatus, said: &mut Said) -> Result<(), Failed> {
+    let is_code = |codes: &[i32]| status.code().is_some_and(|code| codes.contains(&code));
+    if status.success() {
+        Ok(())
+    } else if is_code(&NOT_STARTED) {
+        Err(Failed::NotStarted(io::ErrorKind::NotFound.into()))
+    } else {
+        let why = said.take_reason();
+        Err(Failed::Refused(
+            why.unwrap_or_else(|| format!("git ended with {status}")),
+        ))
+    }
 }
 
 /// Reads what git writes on threads of their own, so that it never waits for us.

@@ -1,6 +1,8 @@
 //! The connector as the serve loop sees it.
 
+use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use dpe_connector::read_blob::{BlobChunk, ReadBlobParams, largest_chunk};
@@ -13,7 +15,7 @@ use dpe_connector_files::{self as shared, Beginning, Items, Owner, RoundEnd, Sca
 use crate::cache::{self, Fetched};
 use crate::config::{Checked, Config, Mode};
 use crate::held::{Held, LastRead};
-use crate::place::{NotBegun, Place, source_failed};
+use crate::place::{NotBegun, Place, no_repository, source_failed};
 use crate::repository::{LARGEST_OBJECT, Repository};
 use crate::selection::Selection;
 use crate::since::Known;
@@ -126,6 +128,9 @@ fn begin_files(
         (None, Place::Folder(path)) => (path, Some(&*setup.config.reference)),
         (None, Place::Url(_)) => return Err(damaged("not fetched".to_owned())),
     };
+    if fetched.is_none() {
+        refuse_other_folders(path)?;
+    }
     let largest = setup.config.max_file_bytes.max(LARGEST_OBJECT);
     let repository = Arc::new(Repository::open_limited(path, largest).map_err(damaged)?);
     let commit = match reference {
@@ -142,6 +147,22 @@ fn begin_files(
         is_stray: fetched.is_some_and(|fetched| fetched.has_stray),
     });
     files::Round::begin(setup, &repository, handles, commit, known, cancel)
+}
+
+/// Says of a folder that has nothing of a repository what that means.
+fn refuse_other_folders(path: &Path) -> Result<(), NotBegun> {
+    let refused = |why: &str| Err(NotBegun::Other(no_repository(path, why)));
+    match fs::metadata(path) {
+        Err(why) => refused(&why.to_string()),
+        // The `.git` of a linked work tree is a file.
+        Ok(metadata) if metadata.is_dir() => {
+            if path.join(".git").exists() || path.join("HEAD").exists() {
+                return Ok(());
+            }
+            refused("there is neither .git nor HEAD in it")
+        }
+        Ok(_) => Ok(()),
+    }
 }
 
 impl shared::Round for Round {

@@ -20,6 +20,7 @@ mod place;
 mod renames;
 mod repository;
 mod rules;
+mod said;
 mod secrets;
 mod selection;
 mod similarity;

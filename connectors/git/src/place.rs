@@ -4,7 +4,7 @@
 //! handed to another program as an argument has them.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use dpe_connector::{ErrorCode, RpcError};
 use gix::bstr::ByteSlice;
@@ -180,6 +180,18 @@ pub(crate) fn source_failed(place: &Place, why: &str) -> RpcError {
     RpcError::new(
         ErrorCode::SourceFailed,
         format!("repository {place}: {why}"),
+    )
+}
+
+/// Returns the answer when there is no repository at a folder of this machine, or below it.
+pub(crate) fn no_repository(folder: &Path, why: &str) -> RpcError {
+    let folder = folder.display();
+    RpcError::new(
+        ErrorCode::SourceFailed,
+        format!(
+            "{folder} is not a git repository: {why}; name a folder with a .git, or a bare \
+             repository, or push {folder} as a folder"
+        ),
     )
 }
 

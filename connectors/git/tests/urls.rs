@@ -384,8 +384,8 @@ fn a_place_that_is_not_there_may_come_back() {
 }
 
 /// Serves HTTP that asks for a password, and returns its address and the credentials it was given.
-fn asking_server() -> (String, mpsc::Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+fn asking_server(host: &str) -> Option<(String, mpsc::Receiver<String>)> {
+    let listener = TcpListener::bind((host, 0)).ok()?;
     let address = listener.local_addr().unwrap().to_string();
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -410,13 +410,25 @@ fn asking_server() -> (String, mpsc::Receiver<String>) {
             let _ = stream.write_all(answer.as_bytes());
         }
     });
-    (address, receiver)
+    Some((address, receiver))
 }
 
 #[test]
 fn the_password_of_a_url_reaches_its_host_and_nobody_else() {
+    let found = asking_server("127.0.0.1").unwrap();
+    presents_its_password_only_to(found);
+}
+
+#[test]
+fn the_host_of_a_url_may_be_an_address_of_ipv6() {
+    // Some machines have none.
+    if let Some(found) = asking_server("::1") {
+        presents_its_password_only_to(found);
+    }
+}
+
+fn presents_its_password_only_to((address, given): (String, mpsc::Receiver<String>)) {
     use base64::Engine as _;
-    let (address, given) = asking_server();
     let cache = tempfile::tempdir().unwrap();
     let repo = format!("http://me:s3cret@{address}/docs.git?token=s3cret2");
     let config = json!({"repo": repo, "cache": cache.path()});

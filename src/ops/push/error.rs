@@ -121,16 +121,18 @@ pub enum PushError {
 
     /// Something ended the round.
     #[error("{} [{}]", failure.message, failure.code)]
-    #[diagnostic(code(dpe::push::round), help("{}", way_out(failure)))]
+    #[diagnostic(code(dpe::push::round), help("{}", way_out(failure, *from_url)))]
     Round {
         /// As reported.
         failure: Failure,
+        /// Whether the source is somewhere else.
+        from_url: bool,
     },
 }
 
 impl PushError {
     /// Returns the error of a round that failed, from its report.
-    pub(super) fn of_report(report: &Report) -> Option<Self> {
+    pub(super) fn of_report(report: &Report, from_url: bool) -> Option<Self> {
         if report.outcome != Outcome::Failed {
             return None;
         }
@@ -139,14 +141,14 @@ impl PushError {
         ending
             .next()
             .cloned()
-            .map(|failure| Self::Round { failure })
+            .map(|failure| Self::Round { failure, from_url })
     }
 
     /// Returns the error as a failure object (connector contract §25).
     pub fn failure(&self) -> Failure {
         let runner = FailureSource::Runner;
         let (level, source, code, retryable) = match self {
-            Self::Round { failure } | Self::Remote(RemoteError::Failed(failure)) => {
+            Self::Round { failure, .. } | Self::Remote(RemoteError::Failed(failure)) => {
                 return failure.clone();
             }
             Self::Remote(RemoteError::Store(error)) => {
@@ -180,11 +182,15 @@ fn what_exists(name: &str) -> &'static str {
 }
 
 /// What a person can do about a round that failed.
-fn way_out(failure: &Failure) -> &'static str {
+fn way_out(failure: &Failure, from_url: bool) -> &'static str {
     match &*failure.code {
         "mass_delete" => {
             "none of these was deleted. If the documents are really to go, push again with \
              --max-delete N or --max-delete N%"
+        }
+        "source_failed" if from_url => {
+            "nothing was deleted on the remote; check the URL, --ref, and the credential: GIT_TOKEN, \
+             or what git itself is set up with. If all of them are right, push again later"
         }
         "source_failed" if !failure.retryable => {
             "nothing was deleted on the remote; check that the source is the right one, and mounted if it \

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dpe_connector::manifest::Manifest;
 use dpe_connector::path;
+use dpe_connector_git::Place;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -102,6 +103,14 @@ impl PushSource {
         match self {
             Self::Folder(folder) => folder.root.display().to_string(),
             Self::Repository(repository) => repository.place.to_string(),
+        }
+    }
+
+    /// Returns whether the source is behind a URL.
+    pub(super) fn is_url(&self) -> bool {
+        match self {
+            Self::Folder(_) => false,
+            Self::Repository(repository) => matches!(repository.place, Place::Url(_)),
         }
     }
 

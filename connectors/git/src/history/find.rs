@@ -16,7 +16,7 @@ use gix::ObjectId;
 use crate::cache::Fetched;
 use crate::connector::Setup;
 use crate::head::{self, NoCommit};
-use crate::place::{NotBegun, Place, repository_name, source_failed};
+use crate::place::{NotBegun, Place, no_repository, repository_name, source_failed};
 use crate::repository::Repository;
 
 /// A repository whose history is a document.
@@ -106,7 +106,8 @@ pub(crate) fn find(
     };
     search.look_into(root)?;
     if search.found.is_empty() && search.troubles.is_empty() {
-        return Err(failed("there is no repository in this folder".to_owned()));
+        let why = "nor is there one in it";
+        return Err(NotBegun::Other(no_repository(root, why)));
     }
     Ok(search.opened())
 }
