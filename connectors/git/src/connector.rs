@@ -134,9 +134,8 @@ fn begin_files(
     let largest = setup.config.max_file_bytes.max(LARGEST_OBJECT);
     let repository = Arc::new(Repository::open_limited(path, largest).map_err(damaged)?);
     let commit = match reference {
-        Some(reference) => {
-            head::commit(&repository, reference).map_err(|why| why.not_begun(&setup.place))?
-        }
+        Some(reference) => head::commit(&repository, reference, &setup.config.reference)
+            .map_err(|why| why.not_begun(&setup.place))?,
         None => None,
     };
     let handles = Arc::clone(&begin.handles);

@@ -1,5 +1,7 @@
 //! Which commit is enumerated.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use gix::ObjectId;
 use gix::bstr::BStr;
 use gix::objs::Kind;
@@ -37,7 +39,7 @@ impl NoCommit {
 }
 
 /// Returns the commit that `reference` names; nothing if it is the HEAD of a repository without
-/// commits. Annotated tags lead to their commits.
+/// commits. Annotated tags lead to their commits. To people it is called `name`.
 ///
 /// # Errors
 ///
@@ -45,6 +47,7 @@ impl NoCommit {
 pub(crate) fn commit(
     repository: &Repository,
     reference: &str,
+    name: &str,
 ) -> Result<Option<ObjectId>, NoCommit> {
     repository.with(|repository| {
         if reference == "HEAD" {
@@ -53,15 +56,21 @@ pub(crate) fn commit(
                 return Ok(None);
             }
             if let Some(id) = head.id() {
-                return peeled(repository, id.detach(), reference).map(Some);
+                return peeled(repository, id.detach(), name).map(Some);
             }
         }
-        let id = repository
-            .rev_parse_single(<&BStr>::from(reference))
-            .map_err(|why| {
-                NoCommit::Damaged(format!("there is no {reference}: {}", described(&why)))
-            })?;
-        peeled(repository, id.detach(), reference).map(Some)
+        // It takes objects that a reference leads through for what they should be.
+        let parse = || {
+            repository
+                .rev_parse_single(<&BStr>::from(reference))
+                .map(gix::Id::detach)
+        };
+        let found = catch_unwind(AssertUnwindSafe(parse));
+        let found = found
+            .map_err(|_| NoCommit::Refused(format!("{name} leads through a damaged object")))?;
+        let id = found
+            .map_err(|why| NoCommit::Damaged(format!("there is no {name}: {}", described(&why))))?;
+        peeled(repository, id, name).map(Some)
     })
 }
 
@@ -69,7 +78,7 @@ pub(crate) fn commit(
 fn peeled(
     repository: &gix::Repository,
     mut id: ObjectId,
-    reference: &str,
+    name: &str,
 ) -> Result<ObjectId, NoCommit> {
     for _ in 0..MOST_TAGS {
         let object = repository.find_object(id).map_err(|why| damaged(&why))?;
@@ -80,12 +89,12 @@ fn peeled(
                 id = target.map_err(|why| damaged(&why))?;
             }
             kind => {
-                let why = format!("{reference} leads to a {kind}, not to a commit");
+                let why = format!("{name} leads to a {kind}, not to a commit");
                 return Err(NoCommit::Refused(why));
             }
         }
     }
-    let why = format!("{reference} leads to no commit, but from tag to tag");
+    let why = format!("{name} leads to no commit, but from tag to tag");
     Err(NoCommit::Refused(why))
 }
 

@@ -132,6 +132,17 @@ fn a_size_that_nothing_can_have_is_not_believed() {
 }
 
 #[test]
+fn a_tag_that_is_none_leads_nowhere() {
+    let repository = Repository::with(&[("a.txt", "a")]);
+    let tag = repository.object("tag", b"garbage");
+    repository.write(".git/refs/tags/bad", format!("{tag}\n"));
+    for reference in ["bad", "bad^{commit}", "bad~1"] {
+        let error = plugin(repository.root(), json!({"ref": reference})).failing_scan(None);
+        assert_eq!(error["code"], -32003, "{reference}: {error}");
+    }
+}
+
+#[test]
 fn no_memory_is_taken_for_an_object_that_only_says_it_is_gigantic() {
     // The smallest that is not read, so that some machine would have so much.
     let length = (512 << 20) + 1;

@@ -116,18 +116,24 @@ pub(crate) fn find(
 fn one(setup: &Setup, path: &Path, reference: Option<&str>) -> Result<Repositories, NoCommit> {
     let repository = Repository::open(path).map_err(NoCommit::Damaged)?;
     Ok(Repositories {
-        subjects: vec![subject(key(&setup.place.name()), repository, reference)?],
+        subjects: vec![subject(
+            setup,
+            key(&setup.place.name()),
+            repository,
+            reference,
+        )?],
         troubles: Vec::new(),
     })
 }
 
 fn subject(
+    setup: &Setup,
     key: String,
     repository: Repository,
     reference: Option<&str>,
 ) -> Result<Subject, NoCommit> {
     let commit = match reference {
-        Some(reference) => head::commit(&repository, reference)?,
+        Some(reference) => head::commit(&repository, reference, &setup.config.reference)?,
         None => None,
     };
     let cut = repository.with(super::commits::cut);
@@ -227,7 +233,12 @@ impl Search<'_> {
         }
         let mut subjects = Vec::new();
         for (key, repository) in without_linked(opened) {
-            match subject(key.clone(), repository, Some(&self.setup.config.reference)) {
+            match subject(
+                self.setup,
+                key.clone(),
+                repository,
+                Some(&self.setup.config.reference),
+            ) {
                 Ok(subject) => subjects.push(subject),
                 Err(why) => troubles.push(trouble(key, why.into_text())),
             }
