@@ -104,54 +104,63 @@ pub(super) fn element_text<'a>(element: &'a Object, limits: &Limits) -> Cow<'a, 
 ///
 /// [`OperationError::TooLarge`], naming the first such object.
 pub(super) fn check(job: &Job<'_>, path: Path, limits: &Limits) -> Result<(), OperationError> {
-    let tree = job.tree;
-    let too_large = |object, size, limit| {
-        Err(OperationError::TooLarge {
-            object,
-            size,
-            limit,
-        })
-    };
     let smallest = match path {
         Path::Fast => commit_envelope(job, None),
         Path::Straight | Path::Difference => {
             commit_envelope_in_session(job).max(negotiate_envelope(job))
         }
     };
-    if smallest > limits.max_payload_bytes {
-        let doc_hash = tree.doc_hash;
-        let object = Oversize::Document { doc_hash };
-        return too_large(object, smallest, limits.max_payload_bytes);
+    let limit = limits.max_payload_bytes;
+    let too_large = if smallest > limit {
+        let doc_hash = job.tree.doc_hash;
+        Some((Oversize::Document { doc_hash }, smallest, limit))
+    } else {
+        first_oversize(job, limits)
+    };
+    match too_large {
+        None => Ok(()),
+        Some((object, size, limit)) => Err(OperationError::TooLarge {
+            object,
+            size,
+            limit,
+        }),
     }
+}
+
+/// Returns the first page, element or blob above its limit, with its size and the limit.
+fn first_oversize(job: &Job<'_>, limits: &Limits) -> Option<(Oversize, u64, u64)> {
+    let tree = job.tree;
     for page in &tree.pages {
         let size = page.text.len() as u64;
         if size > limits.page_max_bytes {
             let position = tree.page_list.iter().position(|hash| *hash == page.hash);
-            let object = Oversize::Page {
+            let page = Oversize::Page {
                 page_hash: page.hash,
                 position: position.unwrap_or_default(),
             };
-            return too_large(object, size, limits.page_max_bytes);
+            return Some((page, size, limits.page_max_bytes));
         }
     }
     for element in &tree.elements {
         let size = element_text(element, limits).len() as u64;
         if size > limits.max_payload_bytes {
-            let object = Oversize::Element {
+            let element = Oversize::Element {
                 content_hash: element.hash,
                 page: page_of(tree, element.hash),
             };
-            return too_large(object, size, limits.max_payload_bytes);
+            return Some((element, size, limits.max_payload_bytes));
         }
     }
-    for blob in &tree.blobs {
-        let length = job.blobs.get(blob).copied().unwrap_or_default();
-        if length > limits.blob_max_bytes {
-            let object = Oversize::Blob { blob: *blob };
-            return too_large(object, length, limits.blob_max_bytes);
-        }
-    }
-    Ok(())
+    let length = |blob| job.blobs.get(blob).copied().unwrap_or_default();
+    let blob = tree
+        .blobs
+        .iter()
+        .find(|blob| length(blob) > limits.blob_max_bytes)?;
+    Some((
+        Oversize::Blob { blob: *blob },
+        length(blob),
+        limits.blob_max_bytes,
+    ))
 }
 
 /// Returns the first page that refers to an element. Its text names no other hash.

@@ -94,18 +94,23 @@ impl Blobs {
         let outcome = match trouble {
             Some(trouble) => Err(trouble),
             None => {
-                if self.known.len() < READ_AGAIN {
-                    self.known.push(Known {
-                        handle: handle.name.clone(),
-                        length: hasher.length(),
-                        beginning,
-                    });
-                }
+                self.keep(&handle.name, hasher.length(), beginning);
                 Ok(hasher.finish())
             }
         };
         self.read.insert(handle, outcome.clone());
         Ok(outcome)
+    }
+
+    /// Remembers a blob that can be read again, as long as they are few.
+    fn keep(&mut self, handle: &str, length: u64, beginning: Vec<u8>) {
+        if self.known.len() < READ_AGAIN {
+            self.known.push(Known {
+                handle: handle.to_owned(),
+                length,
+                beginning,
+            });
+        }
     }
 
     /// Reads blobs again: from the beginning, from the middle, at their end and beyond it.
