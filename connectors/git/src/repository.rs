@@ -4,6 +4,7 @@
 //! same repository gives the same objects to everybody. Who owns it does not matter: nothing of it
 //! is run.
 
+use std::fs::{self, Metadata};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -13,6 +14,17 @@ use gix::objs::Kind;
 /// Larger objects are not read: what an object says of its length is said by whoever made it. Only a
 /// larger `max_file_bytes` allows for more.
 pub(crate) const LARGEST_OBJECT: u64 = 512 << 20;
+
+/// What is read of a repository before anything else.
+const READ_FIRST: [&str; 7] = [
+    "HEAD",
+    "commondir",
+    "config",
+    "config.worktree",
+    "objects/info/alternates",
+    "packed-refs",
+    "shallow",
+];
 
 /// Why an object cannot be read.
 #[derive(Debug)]
@@ -54,6 +66,7 @@ impl Repository {
     ///
     /// Says why it cannot be opened.
     pub(crate) fn open_limited(path: &Path, largest: u64) -> Result<Self, String> {
+        refuse_pipes(path)?;
         let largest = format!("gitoxide.objects.allocLimit={largest}");
         let options = gix::open::Options::isolated()
             .with(gix::sec::Trust::Full)
@@ -124,6 +137,21 @@ impl Repository {
             is_too_large: false,
         })
     }
+}
+
+/// Refuses a repository with something else in place of its files: reading a pipe has no end.
+fn refuse_pipes(path: &Path) -> Result<(), String> {
+    for folder in [path.to_owned(), path.join(".git")] {
+        let files = READ_FIRST.iter().map(|name| folder.join(name));
+        for file in std::iter::once(folder.clone()).chain(files) {
+            let is_other = |kind: Metadata| !kind.is_file() && !kind.is_dir();
+            if fs::metadata(&file).is_ok_and(is_other) {
+                let file = file.display();
+                return Err(format!("{file} is neither a file nor a folder"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns what an error and those behind it say, in one line.

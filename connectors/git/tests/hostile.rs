@@ -1,10 +1,11 @@
 //! Repositories that somebody made, or that broke: whatever is in them, a round ends and says what is wrong.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::json;
 
-use crate::repository::{Repository, plugin};
+use crate::repository::{Repository, plugin, run};
 
 /// An id that no content has.
 const FALSE_ID: &str = "1111111111111111111111111111111111111111";
@@ -129,6 +130,23 @@ fn a_size_that_nothing_can_have_is_not_believed() {
     repository.write(place(FALSE_ID), header("tree"));
     repository.commit_of(FALSE_ID);
     assert_eq!(repository.plugin().failing_scan(None)["code"], -32003);
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_is_not_waited_for() {
+    for name in ["HEAD", "config", "packed-refs", "shallow"] {
+        let repository = Repository::with(&[("a.txt", "a")]);
+        let file = repository.path(format!(".git/{name}"));
+        if file.exists() {
+            fs::remove_file(&file).unwrap();
+        }
+        run(Command::new("mkfifo").arg(&file));
+        for mode in ["files", "history"] {
+            let error = plugin(repository.root(), json!({"mode": mode})).failing_scan(None);
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("neither a file nor a folder"), "{message}");
+        }
+    }
 }
 
 #[test]
