@@ -52,21 +52,7 @@ impl Round {
         known: Option<Known>,
         cancel: &CancelFlag,
     ) -> Result<Self, NotBegun> {
-        let Told {
-            difference,
-            incremental,
-            note,
-        } = told(setup, repository, known, commit, cancel)?;
-        // Without a commit nothing is enumerated: what was before has to be compared with what comes.
-        let cursor = match (known, commit) {
-            (
-                Some(Known {
-                    commit: Some(_), ..
-                }),
-                None,
-            ) => None,
-            _ => Some(cursor::of_files(setup.owner, commit)),
-        };
+        let told = told(setup, repository, known, commit, cancel)?;
         let items = Items::below(&setup.prefix, setup.max_message_bytes);
         let examiner = Arc::new(Examiner {
             repository: Arc::clone(repository),
@@ -79,35 +65,45 @@ impl Round {
             item_limit: items.limit(),
             is_damaged: AtomicBool::new(false),
         });
+        let changes = &told.difference.changes;
         // A round that tells everything anew tells no moves (connector contract §11).
-        let moves = match incremental {
-            true => moves(&difference.changes, &examiner, cancel)?,
+        let moves = match told.incremental {
+            true => moves(changes, &examiner, cancel)?,
             false => Vec::new(),
         };
-        let gone = gone(&difference.changes, &moves, &examiner, cancel)?;
-        let tasks = tasks(&difference.changes, &moves, &examiner, cancel)?;
+        let gone = gone(changes, &moves, &examiner, cancel)?;
+        let tasks = tasks(changes, &moves, &examiner, cancel)?;
         let mut round = Self {
             setup: Arc::clone(setup),
-            incremental,
-            cursor,
+            incremental: told.incremental,
+            cursor: next_cursor(setup, known, commit),
             items,
             pipeline: reading(tasks, Arc::clone(&examiner)),
             examiner,
             report: Report::default(),
         };
-        for found in &moves {
-            round.items.say_move(&found.from, &found.to);
+        round.say_what_is_known(&moves, gone);
+        round.report_what_is_known(&told);
+        Ok(round)
+    }
+
+    /// Says what is known without reading a blob.
+    fn say_what_is_known(&mut self, moves: &[Move], gone: Vec<&[u8]>) {
+        for found in moves {
+            self.items.say_move(&found.from, &found.to);
         }
         for path in gone {
-            round.items.say_deletion(path);
+            self.items.say_deletion(path);
         }
-        if let Some(line) = note {
-            round.report.note(line);
+    }
+
+    fn report_what_is_known(&mut self, told: &Told) {
+        if let Some(line) = &told.note {
+            self.report.note(line.clone());
         }
-        for (kind, path) in &difference.skipped {
-            round.report.skipped(*kind, path);
+        for (kind, path) in &told.difference.skipped {
+            self.report.skipped(*kind, path);
         }
-        Ok(round)
     }
 
     /// Returns where it says its items.
@@ -169,6 +165,14 @@ impl Round {
             self.items.say_deletion(&task.path);
         }
     }
+}
+
+/// Returns the cursor of the end. Without a commit nothing is enumerated, and there is none: what was
+/// before has to be compared with what comes.
+fn next_cursor(setup: &Setup, known: Option<Known>, commit: Option<ObjectId>) -> Option<String> {
+    let had_commit = known.is_some_and(|known| known.commit.is_some());
+    let is_lost = had_commit && commit.is_none();
+    (!is_lost).then(|| cursor::of_files(setup.owner, commit))
 }
 
 /// Starts the workers on the blobs that have to be read.
