@@ -61,24 +61,7 @@ fn exact(
     examiner: &Examiner,
     cancel: &CancelFlag,
 ) -> Result<Vec<Move>, RpcError> {
-    let before: HashSet<ObjectId> = changes.iter().filter_map(|change| change.before).collect();
-    let both: HashSet<ObjectId> = changes
-        .iter()
-        .filter_map(|change| change.now)
-        .filter(|id| before.contains(id))
-        .collect();
-    let mut contents: HashMap<(usize, bool), Content> = HashMap::new();
-    for (index, change) in changes.iter().enumerate() {
-        cancel.check()?;
-        for (id, is_now) in [(change.before, false), (change.now, true)] {
-            let Some(id) = id.filter(|id| both.contains(id)) else {
-                continue;
-            };
-            if let Ok(Some(format)) = examiner.format(&change.path, id) {
-                contents.insert((index, is_now), (id, format));
-            }
-        }
-    }
+    let contents = on_both_sides(changes, examiner, cancel)?;
     let holdings = |is_now: bool| -> Vec<Holding<'_, Content>> {
         let holding = |(index, change): (usize, &'_ Change)| {
             let other = if is_now { change.before } else { change.now };
@@ -104,6 +87,36 @@ fn exact(
             edited: None,
         })
         .collect())
+}
+
+/// What each change held before (false) and holds now (true), as far as a document could be made of
+/// it and the same blob is on both sides.
+type Contents = HashMap<(usize, bool), Content>;
+
+fn on_both_sides(
+    changes: &[Change],
+    examiner: &Examiner,
+    cancel: &CancelFlag,
+) -> Result<Contents, RpcError> {
+    let before: HashSet<ObjectId> = changes.iter().filter_map(|change| change.before).collect();
+    let both: HashSet<ObjectId> = changes
+        .iter()
+        .filter_map(|change| change.now)
+        .filter(|id| before.contains(id))
+        .collect();
+    let mut contents = Contents::new();
+    for (index, change) in changes.iter().enumerate() {
+        cancel.check()?;
+        for (id, is_now) in [(change.before, false), (change.now, true)] {
+            let Some(id) = id.filter(|id| both.contains(id)) else {
+                continue;
+            };
+            if let Ok(Some(format)) = examiner.format(&change.path, id) {
+                contents.insert((index, is_now), (id, format));
+            }
+        }
+    }
+    Ok(contents)
 }
 
 /// Finds what moved and was edited.

@@ -69,16 +69,17 @@ pub(crate) fn told(
         return Ok(Told::default());
     };
     repository.with(|repository| {
-        let failed = |why: String| source_failed(&setup.place, &why);
-        let now = tree_of(repository, commit)
-            .map_err(|why| NotBegun::Damaged(failed(format!("commit {commit}: {why}"))))?;
+        let now = tree_of(repository, commit).map_err(|why| {
+            let why = format!("commit {commit}: {why}");
+            NotBegun::Damaged(source_failed(&setup.place, &why))
+        })?;
         let comparison = Comparison {
             repository,
             setup,
             now,
             cancel,
         };
-        let found = match known.map(|known| (known.commit, known.is_stray)) {
+        let told = match known.map(|known| (known.commit, known.is_stray)) {
             None => comparison.everything(),
             Some((None, _)) => comparison.since(None),
             Some((Some(known), is_stray)) => match found(repository, known, commit, cancel)? {
@@ -89,13 +90,18 @@ pub(crate) fn told(
                 Before::Gone => comparison.everything_but_lost(known),
             },
         };
-        found.map_err(|why| match why {
-            NoDifference::Cancelled(error) => NotBegun::Other(error),
-            NoDifference::Before => NotBegun::Other(failed("nothing to compare with".to_owned())),
-            NoDifference::Now(why) => NotBegun::Damaged(failed(why)),
-            NoDifference::Refused(why) => NotBegun::Other(failed(why)),
-        })
+        told.map_err(|why| not_begun(setup, why))
     })
+}
+
+fn not_begun(setup: &Setup, why: NoDifference) -> NotBegun {
+    let failed = |why: &str| source_failed(&setup.place, why);
+    match why {
+        NoDifference::Cancelled(error) => NotBegun::Other(error),
+        NoDifference::Before => NotBegun::Other(failed("nothing to compare with")),
+        NoDifference::Now(why) => NotBegun::Damaged(failed(&why)),
+        NoDifference::Refused(why) => NotBegun::Other(failed(&why)),
+    }
 }
 
 fn found(
