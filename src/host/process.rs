@@ -18,7 +18,7 @@ use crate::sync::ports::{Batch, BlobChunk, BlobFailure, PluginIdentity, ScanRequ
 
 use super::blob;
 use super::connection::{Answer, Broken, Connection};
-use super::event::{OnProcess, ProcessEvent};
+use super::event::OnProcess;
 use super::initialize;
 use super::message::{ErrorResponse, Outcome};
 use super::scan::{Asked, batch};
@@ -230,9 +230,6 @@ fn connect(launch: &Launch<'_>) -> Result<Connection, Failure> {
     };
     let on_event = Arc::clone(&launch.on_event);
     let started = spawn(program, &launch.mask, on_event).map_err(|why| failed(&why))?;
-    if let Some(pid) = started.child.id() {
-        (launch.on_event)(ProcessEvent::Started { pid });
-    }
     Ok(Connection::new(
         started,
         launch.max_message_bytes,

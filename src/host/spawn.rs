@@ -36,7 +36,8 @@ pub(super) struct Started {
     pub(super) draining: JoinHandle<()>,
 }
 
-/// Starts a process. What it writes on stderr is told, without what `mask` hides.
+/// Starts a process. That it was started is told, and then what it writes on stderr, without what `mask`
+/// hides.
 pub(super) fn spawn(program: Program<'_>, mask: &Mask, on_event: OnProcess) -> io::Result<Started> {
     let mut child = Command::new(program.path)
         .args(program.args)
@@ -54,6 +55,9 @@ pub(super) fn spawn(program: Program<'_>, mask: &Mask, on_event: OnProcess) -> i
     let stdin = child.stdin.take().ok_or_else(missing)?;
     let stdout = child.stdout.take().ok_or_else(missing)?;
     let stderr = child.stderr.take().ok_or_else(missing)?;
+    if let Some(pid) = child.id() {
+        on_event(ProcessEvent::Started { pid });
+    }
     let mask = mask.clone();
     let draining = tokio::spawn(async move {
         drain(stderr, &mask, |line| on_event(ProcessEvent::Stderr(line))).await;

@@ -193,8 +193,16 @@ impl OneSource<'_> {
             Some(opened) => opened,
             None => remote.insert(remote::open(&self.push.remote, OpenMode::Create).await?),
         };
-        self.run(instance, &mut state, &opened.client, Some(opened))
-            .await
+        let ended = self
+            .run(instance, &mut state, &opened.client, Some(opened))
+            .await;
+        let succeeded = |report: &Report| report.outcome != Outcome::Failed;
+        // What was no source at all, perhaps by a slip of the hand, must not keep the prefix from those
+        // who have something to push.
+        if !ended.as_ref().is_ok_and(succeeded) && state.owns_nothing()? {
+            directory.unregister(&instance.id)?;
+        }
+        ended
     }
 
     /// Opens the remote of a dry run; one that does not exist is left so, and is empty.

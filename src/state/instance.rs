@@ -270,6 +270,21 @@ impl Instance {
         })
     }
 
+    /// Returns whether nothing of a remote is kept: nothing has been delivered, and nothing was about to
+    /// be.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn owns_nothing(&self) -> Result<bool, StateError> {
+        self.read(|database| {
+            let anything = "SELECT EXISTS (SELECT 1 FROM confirmed) OR EXISTS (SELECT 1 FROM intents)
+                 OR EXISTS (SELECT 1 FROM write_set) OR EXISTS (SELECT 1 FROM facts WHERE name = 'cursor')";
+            let owns: bool = database.query_row(anything, [], |row| row.get(0))?;
+            Ok(!owns)
+        })
+    }
+
     /// Returns up to `most` confirmed documents, drawn at random with one look-up each.
     ///
     /// # Errors

@@ -155,6 +155,20 @@ fn what_is_no_repository_fails_and_deletes_nothing() {
 }
 
 #[test]
+fn what_turned_out_to_be_no_repository_leaves_its_prefix_to_others() {
+    let place = Place::new();
+    place.write("a.md", "# a");
+    let refused = place.dpe(&["push", "--connector", "git", "docs"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    let run = place.dpe(&["push", "docs"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    // What has documents keeps it.
+    let refused = place.dpe(&["push", "--connector", "git", "docs"]);
+    assert!(refused.stderr.contains("overlaps"), "{refused:?}");
+    assert_eq!(names(&place), ["a.md"]);
+}
+
+#[test]
 fn what_is_wrong_with_a_source_is_said_once_with_what_to_do() {
     let place = repository(&[("a.md", "# a")]);
     let away = place.path().join("plain");

@@ -194,6 +194,20 @@ fn a_definition_may_come_through_a_pipe() {
     writer.join().unwrap();
 }
 
+#[test]
+fn a_definition_without_an_end_is_given_up() {
+    let instance = Instance::new(EMPTY);
+    let mut command = instance.command(&[]);
+    let path = instance.path("definition.json");
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let message = report["failures"][0]["message"].as_str().unwrap();
+    assert!(message.ends_with("more than 64 MiB"), "{message}");
+}
+
 /// Nobody would hear a signal while something is waited for at the other end.
 #[test]
 fn pipes_in_place_of_other_files_are_refused_at_once() {

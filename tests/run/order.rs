@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -104,6 +105,25 @@ fn an_overlap_of_prefixes_is_told_before_the_remote_is_asked() {
     instance
         .run()
         .assert_failed(2, "round", "remote", "remote_unavailable");
+}
+
+#[test]
+fn an_overlapping_instance_is_named_so_that_it_is_found_from_anywhere() {
+    let mut instance = Instance::new(EMPTY);
+    let absolute = instance.path("definition.json");
+    let command = instance.command(&[]);
+    let mut arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    *arguments.last_mut().unwrap() = "definition.json".into();
+    let mut relative = Command::new(command.get_program());
+    relative
+        .args(arguments)
+        .current_dir(absolute.parent().unwrap());
+    assert_eq!(relative.output().unwrap().status.code(), Some(0));
+    instance.definition["id"] = json!("second");
+    let ran = instance.run();
+    ran.assert_failed(3, "instance", "runner", "definition_invalid");
+    let named = absolute.display().to_string();
+    assert!(ran.message().contains(&named), "{ran:?}");
 }
 
 /// Runs against a server that gives every request this one answer.

@@ -201,6 +201,17 @@ fn a_report_on_a_closed_or_read_only_stdout_is_74() {
 }
 
 #[test]
+fn the_start_of_a_plugin_is_told_before_what_it_says() {
+    let mut instance = Instance::new(EMPTY);
+    instance.definition["plugin"]["command"] = json!(["/bin/sh", "-c", "echo early >&2"]);
+    for _ in 0..30 {
+        let ran = instance.run();
+        assert_eq!(ran.log()[0]["event"], "plugin.started", "{ran:?}");
+        assert_eq!(ran.events("plugin.stderr")[0]["line"], "early");
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_written_changes_nothing() {
     let instance = Instance::new(PARTIAL);
     let (reader, writer) = std::io::pipe().unwrap();

@@ -233,7 +233,7 @@ mod tests {
                 end => break end,
             }
         };
-        assert_eq!(sizes.iter().sum::<usize>(), 3);
+        assert_eq!(sizes, [2, 1, 0]);
         let expected = ScanEnd::Final {
             cursor: Some("c".repeat(900)),
             incremental: true,

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -170,7 +171,7 @@ impl<'a> Call<'a> {
                 id: instance.id.clone(),
                 remote_url: instance.remote_url.clone(),
                 uri_prefix: instance.uri_prefix.clone(),
-                origin: self.run.definition.display().to_string(),
+                origin: origin(&self.run.definition),
             },
             false,
         )?;
@@ -236,6 +237,12 @@ impl<'a> Call<'a> {
             self.report.cursor_held_since = since;
         }
     }
+}
+
+/// Returns by what a person in any working directory knows the instance.
+fn origin(definition: &Path) -> String {
+    let definition = std::path::absolute(definition).unwrap_or_else(|_| definition.to_owned());
+    definition.display().to_string()
 }
 
 /// Waits for what `future` comes to, unless somebody wants the call to end before.

@@ -3,13 +3,14 @@
 //! Whoever is to write to the pipe may never do so, and a read that waits can be given up by nobody.
 //! So it waits on a thread of its own, which the end of the process takes along.
 
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::thread;
 
 use tokio::sync::oneshot;
 
+use crate::ops::regular_file;
 use crate::sync::failure::Failure;
 
 /// Returns the bytes of a definition. To be dropped by whoever does not wait any longer.
@@ -22,7 +23,7 @@ pub(super) async fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let of_thread = path.to_owned();
     let reader = move || {
         // Nobody may be waiting any more.
-        let _ = done.send(fs::read(of_thread));
+        let _ = done.send(File::open(of_thread).and_then(regular_file::read_all));
     };
     let started = thread::Builder::new()
         .name("definition".to_owned())

@@ -59,7 +59,7 @@ impl Ready<'_> {
         let network = &self.run.network;
         let files = [&network.authorities, &network.client_certificate];
         for path in files.into_iter().flatten() {
-            regular_file::check(path).map_err(|error| {
+            regular_file::open(path).map_err(|error| {
                 let path = path.display();
                 unreachable(format!("{path} cannot be read: {error}"))
             })?;
