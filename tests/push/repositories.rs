@@ -240,20 +240,53 @@ fn refusing_server() -> String {
     address
 }
 
+/// Puts a git before the one there is, which first does something else, and returns the PATH.
+fn git_after(place: &Place, before: &str) -> String {
+    let bin = place.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!("#!/bin/sh\n{before}\nPATH='{path}' exec git \"$@\"\n");
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{path}", bin.display())
+}
+
+#[test]
+fn who_holds_on_to_what_git_writes_makes_no_repository_empty() {
+    let place = repository(&[("a.md", "# a")]);
+    let url = format!("file://{}", place.docs().display());
+    let push = |before: &str| {
+        let mut command = place.command();
+        command.args(["push", "--connector", "git", &url]);
+        run(command.env("PATH", git_after(&place, before)))
+    };
+    // It leaves the group, so that nobody can end it but itself.
+    let gone = place.path().join("gone");
+    let gone = gone.display();
+    let refused = push(&format!(
+        "python3 -c 'import os, time; os.setsid(); open(\"{gone}\", \"w\"); time.sleep(20)' &\n\
+         while ! test -e '{gone}'; do sleep 0.05; done"
+    ));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("did not end"), "{refused:?}");
+    for stays in ["sleep 20 &", "(trap '' TERM; sleep 20; :) &"] {
+        let pushed = push(stays);
+        assert_eq!(pushed.code, Some(0), "{pushed:?}");
+        assert_eq!(names(&place), ["a.md"], "{pushed:?}");
+        let remove = ["rm", "dpe://docs/a.md"];
+        assert_eq!(place.dpe(&remove).code, Some(0));
+    }
+}
+
 #[test]
 fn nothing_of_a_credential_in_a_url_is_shown_or_given_as_an_argument() {
     let place = Place::new();
     let address = refusing_server();
-    // A git that writes down how it was called.
-    let bin = place.path().join("bin");
-    fs::create_dir(&bin).unwrap();
-    let path = std::env::var("PATH").unwrap();
-    let script = format!(
-        "#!/bin/sh\nprintf '%s\\n' \"$@\" >>'{}'\nPATH='{path}' exec git \"$@\"\n",
-        place.path().join("arguments").display()
+    let arguments = place.path().join("arguments");
+    let path = git_after(
+        &place,
+        &format!("printf '%s\\n' \"$@\" >>'{}'", arguments.display()),
     );
-    fs::write(bin.join("git"), script).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
     for userinfo in [
         "s3cretS3cret",
         "s3cretS3cret:",
@@ -265,13 +298,13 @@ fn nothing_of_a_credential_in_a_url_is_shown_or_given_as_an_argument() {
         let mut command = place.command();
         let command = command
             .args(["push", "--connector", "git", "-vv", &url])
-            .env("PATH", format!("{}:{path}", bin.display()));
+            .env("PATH", &path);
         let run = run(command);
         assert_eq!(run.code, Some(2), "{run:?}");
         assert!(run.stderr.contains(&address), "{run:?}");
         assert!(!run.stderr.contains("s3c"), "{run:?}");
     }
-    let arguments = fs::read_to_string(place.path().join("arguments")).unwrap();
+    let arguments = fs::read_to_string(arguments).unwrap();
     assert!(arguments.contains(&address), "{arguments}");
     assert!(!arguments.contains("s3c"), "{arguments}");
 }

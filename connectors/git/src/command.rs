@@ -5,13 +5,14 @@
 //! and passwords reach it through its environment, never as arguments.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dpe_connector::{CancelFlag, RpcError};
 use dpe_connector_files::shown;
@@ -23,8 +24,9 @@ use crate::secrets::Secrets;
 /// How often it is looked whether git has ended or the request was given up.
 const POLL: Duration = Duration::from_millis(10);
 
-/// How long what git wrote may take to arrive after its end.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long what git wrote may take to arrive after its end: longer than the guard takes to end who
+/// holds on to it.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// Runs a command in a group of its own, which ends with the command, or as soon as nobody holds the
 /// other end of stdin any more, however that came about: first so that git removes what it left half
@@ -94,7 +96,7 @@ impl Runner<'_> {
     ) -> Result<Vec<u8>, Failed> {
         let mut command = self.command(folder);
         let mut child = command.args(args).spawn().map_err(Failed::NotStarted)?;
-        let guard = child.stdin.take();
+        let mut guard = child.stdin.take();
         let (out, lines) = listen(&mut child);
         let secrets = self.secrets();
         let mut said = Said::default();
@@ -103,7 +105,7 @@ impl Runner<'_> {
                 said.add(secrets.hide(&line));
             }
             if let Err(cancelled) = self.cancel.check() {
-                drop(guard);
+                drop(guard.take());
                 // The guard sees to it that this is soon.
                 let _ = child.wait();
                 break Err(Failed::Cancelled(cancelled));
@@ -113,17 +115,24 @@ impl Runner<'_> {
                 None => thread::sleep(POLL),
             }
         };
-        // Both end with git, unless something it started holds on to them.
-        let output = out.recv_timeout(GRACE).unwrap_or_default();
-        while let Ok(line) = lines.recv_timeout(POLL) {
-            said.add(secrets.hide(&line));
-        }
-        let outcome = outcome.and_then(|status| judged(status, &mut said));
+        let outcome = outcome.and_then(|status| {
+            // Both streams end with git, unless something it started holds on to them. That has to go
+            // first, for half of an output is like that of another repository.
+            drop(guard);
+            let output = out.recv_timeout(GRACE).unwrap_or(Err(Cut::Open));
+            let end = Instant::now() + GRACE;
+            while Instant::now() < end
+                && let Ok(line) = lines.recv_timeout(POLL)
+            {
+                said.add(secrets.hide(&line));
+            }
+            judged(status, output, &mut said)
+        });
         for line in said.into_lines() {
             // Nobody reads it if it cannot be written.
             let _ = writeln!(self.stderr, "git: {line}");
         }
-        outcome.map(|()| output)
+        outcome
     }
 
     /// Git does not repeat passwords, but it does repeat users, and whom it talks to may repeat more.
@@ -214,30 +223,51 @@ impl Runner<'_> {
     }
 }
 
-/// Returns what the end of git means.
-fn judged(status: ExitStatus, said: &mut Said) -> Result<(), Failed> {
+/// Returns what git wrote, if its end means that this is all.
+fn judged(
+    status: ExitStatus,
+    output: Result<Vec<u8>, Cut>,
+    said: &mut Said,
+) -> Result<Vec<u8>, Failed> {
     let is_code = |codes: &[i32]| status.code().is_some_and(|code| codes.contains(&code));
-    if status.success() {
-        Ok(())
-    } else if is_code(&NOT_STARTED) {
-        Err(Failed::NotStarted(io::ErrorKind::NotFound.into()))
-    } else {
-        let why = said.take_reason();
-        Err(Failed::Refused(
-            why.unwrap_or_else(|| format!("git ended with {status}")),
-        ))
+    if is_code(&NOT_STARTED) {
+        return Err(Failed::NotStarted(io::ErrorKind::NotFound.into()));
+    }
+    match output {
+        Ok(output) if status.success() => Ok(output),
+        Err(cut) if status.success() => Err(Failed::Refused(cut.to_string())),
+        _ => {
+            let why = said.take_reason();
+            Err(Failed::Refused(
+                why.unwrap_or_else(|| format!("git ended with {status}")),
+            ))
+        }
+    }
+}
+
+/// Why what git wrote is not all there.
+#[derive(Debug)]
+enum Cut {
+    /// Its end did not come, or reading failed.
+    Open,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open => f.write_str("what git wrote did not end"),
+        }
     }
 }
 
 /// Reads what git writes on threads of their own, so that it never waits for us.
-fn listen(child: &mut Child) -> (Receiver<Vec<u8>>, Receiver<String>) {
+fn listen(child: &mut Child) -> (Receiver<Result<Vec<u8>, Cut>>, Receiver<String>) {
     let (sender, out) = mpsc::channel();
     if let Some(mut stdout) = child.stdout.take() {
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What was read before an error is all there is.
-            let _ = stdout.read_to_end(&mut bytes);
-            let _ = sender.send(bytes);
+            let read = stdout.read_to_end(&mut bytes);
+            let _ = sender.send(read.map(|_| bytes).map_err(|_| Cut::Open));
         });
     }
     let (sender, lines) = mpsc::channel();
