@@ -200,7 +200,7 @@ impl Connection {
                 },
                 written = write_some(&mut self.stdin, &self.unsent), if !self.unsent.is_empty() => {
                     match written {
-                        Ok(length) => self.unsent.advance(length),
+                        Ok(length) => self.sent(length),
                         // Whoever closed its stdin may still answer what it has read.
                         Err(_) => self.unsent.clear(),
                     }
@@ -209,6 +209,15 @@ impl Connection {
                     return Err(self.stdout_ended().await);
                 }
             }
+        }
+    }
+
+    /// Forgets bytes that the plugin has taken. The last of them frees the memory: after a cursor of
+    /// megabytes there are only short requests.
+    fn sent(&mut self, length: usize) {
+        self.unsent.advance(length);
+        if self.unsent.is_empty() {
+            self.unsent = BytesMut::new();
         }
     }
 

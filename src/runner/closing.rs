@@ -105,10 +105,10 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             return Ok(());
         }
         let takes_cursors = self.source.identity().supports_cursor;
-        let stored = self.state.cursor().map_err(state_failure)?;
+        let is_stored = self.state.has_cursor().map_err(state_failure)?;
         let change = match &enumerated.cursor {
             Some(cursor) if takes_cursors => CursorChange::Store(cursor),
-            _ if !takes_cursors || stored.is_none() => CursorChange::Clear,
+            _ if !takes_cursors || !is_stored => CursorChange::Clear,
             _ => CursorChange::Keep,
         };
         let carries_a_cursor = matches!(change, CursorChange::Store(_));

@@ -223,6 +223,19 @@ impl Instance {
         self.read(|database| fact(database, "cursor"))
     }
 
+    /// Returns whether a cursor is stored, which may have many megabytes.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn has_cursor(&self) -> Result<bool, StateError> {
+        self.read(|database| {
+            database
+                .prepare("SELECT 1 FROM facts WHERE name = 'cursor'")?
+                .exists([])
+        })
+    }
+
     /// Returns since when the cursor is held, RFC 3339.
     ///
     /// # Errors
