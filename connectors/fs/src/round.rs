@@ -119,6 +119,8 @@ impl Round {
             self.items.say_deletion(path);
             return true;
         }
+        // Of a folder that was renamed this is as much as the listing, and nobody asks for it again.
+        (self.moves, self.gone) = (Vec::new().into_iter(), Gone::default());
         let trouble = self.troubles.next();
         if let Some(trouble) = &trouble {
             self.say_trouble(trouble);
