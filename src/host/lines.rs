@@ -54,6 +54,12 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
+    /// Returns how many bytes are here of a line whose line feed is missing, after a wait for the next
+    /// line was given up.
+    pub(super) fn unfinished(&self) -> usize {
+        self.buffer.len()
+    }
+
     fn buffered(&mut self) -> Option<NextLine> {
         let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
             self.searched = self.buffer.len();
@@ -112,6 +118,7 @@ mod tests {
             .unwrap();
         let wait = std::time::Duration::from_millis(20);
         assert!(tokio::time::timeout(wait, reader.next()).await.is_err());
+        assert_eq!(reader.unfinished(), 8);
         tokio::io::AsyncWriteExt::write_all(&mut to, b"lf\n\n")
             .await
             .unwrap();

@@ -59,10 +59,19 @@ impl ErrorResponse {
 
 /// Reads one line of a plugin; the error names the rule it breaks.
 pub(super) fn parse(line: Vec<u8>) -> Result<Response, String> {
+    response(text(line)?)
+}
+
+/// Reads one line of a plugin as JSON; the error names the rule it breaks, and quotes nothing.
+pub(super) fn text(line: Vec<u8>) -> Result<Text<'static>, String> {
     if line.is_empty() {
         return Err("an empty line".into());
     }
-    let text = Text::parse_owned(line).map_err(|why| format!("a line that is no JSON: {why}"))?;
+    Text::parse_owned(line).map_err(|why| format!("a line that is no JSON: {why}"))
+}
+
+/// Reads a response; the error names the rule it breaks.
+pub(super) fn response(text: Text<'static>) -> Result<Response, String> {
     let root = text.root();
     if root.members().is_none() {
         return Err("a message that is no object".into());

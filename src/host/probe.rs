@@ -27,9 +27,12 @@ use super::event::OnProcess;
 use super::group::ProcessGroup;
 use super::initialize;
 use super::lines::{LineReader, NextLine};
-use super::message::{ErrorResponse, Outcome, ResultText, parse};
+use super::message::{self, ErrorResponse, Outcome, Response, ResultText};
 use super::scan::{Asked, batch};
 use super::spawn::{Program, Started, spawn};
+
+/// So much of a line that is no message is quoted, in bytes.
+const QUOTED_BYTES: usize = 60;
 
 /// A process that was started and told nothing yet.
 pub struct Probe {
@@ -44,6 +47,10 @@ pub struct Probe {
     /// Requests whose responses nobody waits for any more.
     abandoned: HashSet<i64>,
     limit: u64,
+    /// Hides secrets in what is quoted.
+    mask: Mask,
+    /// Bytes of the last request, the line feed included.
+    sent: usize,
 }
 
 /// What a plugin did instead of answering.
@@ -53,8 +60,8 @@ pub enum Trouble {
     Framing(String),
     /// It wrote a line above the limit, in bytes.
     TooLong(u64),
-    /// It said nothing for so long.
-    Silent(Duration),
+    /// It wrote no whole line for so long, and so many bytes of one.
+    Silent(Duration, usize),
     /// Its process ended.
     Ended(ExitStatus),
     /// It closed stdout and lives on.
@@ -113,12 +120,19 @@ impl Probe {
             last_id: 0,
             abandoned: HashSet::new(),
             limit,
+            mask: mask.clone(),
+            sent: 0,
         })
     }
 
     /// Returns the most bytes of a message.
     pub fn limit(&self) -> u64 {
         self.limit
+    }
+
+    /// Returns the bytes of the last message that was sent, its line feed included.
+    pub fn sent(&self) -> usize {
+        self.sent
     }
 
     /// Sends a request and returns its number.
@@ -149,7 +163,7 @@ impl Probe {
             let line = self.line(until, within).await.inspect_err(|_| {
                 self.abandoned.insert(id);
             })?;
-            let response = parse(line).map_err(Trouble::Framing)?;
+            let response = self.response(line)?;
             if response.id == id {
                 return Ok(Reply::of(response.outcome));
             }
@@ -171,7 +185,7 @@ impl Probe {
         if let Some(code) = code_without_id(&line) {
             return Ok(Some(code));
         }
-        let response = parse(line).map_err(Trouble::Framing)?;
+        let response = self.response(line)?;
         match response.outcome {
             Outcome::Error(error) if response.id == id => Ok(Some(error.code)),
             Outcome::Result(_) if response.id == id => Ok(None),
@@ -195,7 +209,7 @@ impl Probe {
                 Err(Trouble::Ended(status)) => return Ok(status),
                 Err(other) => return Err(other),
                 Ok(line) => {
-                    let response = parse(line).map_err(Trouble::Framing)?;
+                    let response = self.response(line)?;
                     if !self.abandoned.remove(&response.id) {
                         let why = format!("a response to {}, which was not asked", response.id);
                         return Err(Trouble::Framing(why));
@@ -208,10 +222,26 @@ impl Probe {
     fn send<P: Serialize>(&mut self, message: &Outgoing<'_, P>) {
         let mut line = serde_json::to_vec(message).expect("requests have string keys only");
         line.push(b'\n');
+        self.sent = line.len();
         if let Some(outbox) = &self.outbox {
             // Whoever closed its stdin is found out when no answer comes.
             let _ = outbox.send(line);
         }
+    }
+
+    /// Reads a response. A line that is no JSON is quoted, as nobody else is told what a plugin wrote
+    /// by mistake; whoever runs a plugin for others must not (connector contract §7.3).
+    fn response(&self, line: Vec<u8>) -> Result<Response, Trouble> {
+        let shown = line.len().min(QUOTED_BYTES + self.mask.longest());
+        let head = line[..shown].to_vec();
+        let is_cut = line.len() > QUOTED_BYTES;
+        let text = message::text(line).map_err(|why| {
+            let hidden = self.mask.hide_in_line(&head, QUOTED_BYTES);
+            let quoted = String::from_utf8_lossy(&hidden);
+            let more = if is_cut { " …" } else { "" };
+            Trouble::Framing(format!("{why}: {quoted:?}{more}"))
+        })?;
+        message::response(text).map_err(Trouble::Framing)
     }
 
     async fn line(&mut self, until: Instant, within: Duration) -> Result<Vec<u8>, Trouble> {
@@ -220,7 +250,7 @@ impl Probe {
             // Somebody else may hold its stdout open after it.
             Err(_) => match self.child.try_wait() {
                 Ok(Some(status)) => Err(self.ended(status)),
-                _ => Err(Trouble::Silent(within)),
+                _ => Err(Trouble::Silent(within, self.stdout.unfinished())),
             },
             Ok(Ok(NextLine::Whole(line))) => Ok(line),
             Ok(Ok(NextLine::TooLong)) => Err(Trouble::TooLong(self.limit)),
@@ -250,7 +280,14 @@ impl fmt::Display for Trouble {
         match self {
             Self::Framing(why) => f.write_str(why),
             Self::TooLong(limit) => write!(f, "a line above max_message_bytes ({limit})"),
-            Self::Silent(within) => write!(f, "nothing within {within:?}"),
+            Self::Silent(within, 0) => write!(f, "nothing within {}s", seconds(*within)),
+            Self::Silent(within, bytes) => {
+                let within = seconds(*within);
+                write!(
+                    f,
+                    "{bytes} bytes within {within}s, and no line feed behind them"
+                )
+            }
             Self::Ended(status) => write!(f, "the process ended: {status}"),
             Self::Closed => f.write_str("stdout was closed while the process lives on"),
         }
@@ -311,6 +348,11 @@ impl Done {
     pub fn chunk(&self, max_bytes: u64) -> Result<BlobChunk, String> {
         blob::chunk(self.0.value(), max_bytes)
     }
+}
+
+/// Returns seconds as they were allowed: what is left of them is a little less.
+fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64().ceil()
 }
 
 /// Returns the code of an error response whose `id` is null.

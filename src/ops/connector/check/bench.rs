@@ -49,6 +49,7 @@ impl From<Trouble> for Why {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Framing(why) => Self::Framing(why),
+            Trouble::Silent(..) => Self::Broken(format!("{trouble}; --wait allows more time")),
             other => Self::Broken(other.to_string()),
         }
     }

@@ -68,8 +68,10 @@ pub(super) async fn oversized(session: &mut Session<'_>) -> Found<String> {
         Some(code) if code == expected => {}
         Some(code) => return Err(Why::Broken(format!("refused with {code}, not {expected}"))),
         None => {
+            let (sent, limit) = (session.probe.sent(), session.probe.limit());
             return Err(Why::Broken(format!(
-                "answered, not refused with {expected}"
+                "a request of {sent} bytes, longer than max_message_bytes ({limit}), was answered; \
+                 refuse it with {expected}"
             )));
         }
     }

@@ -1,5 +1,7 @@
 //! Enumerations, and what they have to have in common.
 
+use std::fmt::Display;
+
 use dpe_connector::read_blob::ReadBlobParams;
 use dpe_connector::{ErrorCode, ScanParams};
 
@@ -92,11 +94,15 @@ async fn full_round(bench: &mut Bench<'_>, opened: &mut Opened<'_>) -> Option<En
             return None;
         }
     };
-    let detail = format!("{} items in {} batches", round.items, round.batches);
+    let items = count(round.items, "item", "items");
+    let batches = count(round.batches, "batch", "batches");
+    let detail = format!("{items} in {batches}");
     bench.take(rule::ROUND, Ok(detail));
     let is_own = |failure: &&Failure| failure.source == FailureSource::Plugin;
     let errors = round.failures.iter().filter(is_own).count();
-    let detail = format!("{} documents, {errors} errors", round.documents.len());
+    let errors = count(errors, "error", "errors");
+    let documents = count(round.documents.len(), "document", "documents");
+    let detail = format!("{documents}, {errors}");
     bench.take(
         rule::ITEMS,
         unless_failed(&round, FailureSource::Validation, detail),
@@ -109,6 +115,12 @@ async fn full_round(bench: &mut Bench<'_>, opened: &mut Opened<'_>) -> Option<En
     let blobs = blobs(&round, opened).await;
     bench.take(rule::BLOBS, blobs);
     Some(round)
+}
+
+/// Returns a number and what it counts.
+fn count<N: Display + PartialEq + From<u8>>(number: N, one: &str, more: &str) -> String {
+    let noun = if number == N::from(1) { one } else { more };
+    format!("{number} {noun}")
 }
 
 fn unless_failed(round: &Enumeration, source: FailureSource, detail: String) -> Found<String> {
@@ -124,11 +136,12 @@ fn unless_failed(round: &Enumeration, source: FailureSource, detail: String) -> 
 }
 
 async fn blobs(round: &Enumeration, opened: &mut Opened<'_>) -> Found<String> {
-    let count = round.blobs.count();
-    if count == 0 {
+    let handles = round.blobs.count();
+    if handles == 0 {
         return Err(Why::unknown("no item has a handle"));
     }
-    let detail = unless_failed(round, FailureSource::Blob, format!("{count} handles"))?;
+    let detail = count(handles, "handle", "handles");
+    let detail = unless_failed(round, FailureSource::Blob, detail)?;
     round.blobs.read_again(&mut opened.session).await?;
     Ok(detail)
 }
@@ -201,10 +214,12 @@ fn same(first: &Enumeration, second: &Enumeration) -> Found<String> {
         return Err(Why::Broken(format!("first {one}, then {other}")));
     }
     if one.len() != other.len() {
-        let why = format!("first {} items, then {}", one.len(), other.len());
+        let items = count(one.len(), "item", "items");
+        let why = format!("first {items}, then {}", other.len());
         return Err(Why::Broken(why));
     }
-    Ok(format!("{} items twice, in another process", one.len()))
+    let items = count(one.len(), "item", "items");
+    Ok(format!("{items} twice, in another process"))
 }
 
 /// Judges a round from the cursor of the first one. The source has not changed, so whatever is
@@ -226,7 +241,8 @@ fn from_cursor(first: &Enumeration, round: &Enumeration) -> Found<String> {
             return Err(Why::Broken(format!("{uri} is not what it was")));
         }
     }
-    Ok(format!("incremental, {} items", round.items))
+    let items = count(round.items, "item", "items");
+    Ok(format!("incremental, {items}"))
 }
 
 fn fallen_back(first: &Enumeration, round: &Enumeration) -> Found<String> {
