@@ -76,6 +76,10 @@ fn the_manifest_of_a_bundled_connector_is_printed_as_it_is() {
     assert_eq!(output.stdout, dpe_connector_fs::MANIFEST.as_bytes());
     let output = connector(&["manifest", "unheard_of"]).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
+    // Nothing is checked here.
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("connector list"), "{stderr}");
+    assert!(!stderr.contains("--"), "{stderr}");
 }
 
 #[test]
@@ -103,6 +107,14 @@ fn a_directory_that_is_named_and_cannot_be_read_is_told_behind_what_was_found() 
         assert!(stderr.contains("missing"), "{stderr}");
         let stdout = String::from_utf8(output.stdout).unwrap();
         assert!(stdout.contains("A wiki"), "{stdout}");
+    }
+    let mut several = listing();
+    several.args(["--path", "/nowhere", "--path", "/neither"]);
+    let output = several.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    for expected in ["/nowhere", "/neither", "dpe::connector::read"] {
+        assert!(stderr.contains(expected), "{stderr}");
     }
     // The user's own directory need not be there.
     assert_eq!(listing().output().unwrap().status.code(), Some(0));

@@ -14,12 +14,7 @@ use crate::model::InvalidUri;
 pub enum ConnectorError {
     /// There is no such program, or it cannot be executed.
     #[error("cannot start {}", program.display())]
-    #[diagnostic(
-        code(dpe::connector::start),
-        help(
-            "give the command of the connector behind `--`; a name without a slash is searched in PATH"
-        )
-    )]
+    #[diagnostic(code(dpe::connector::start), help("{}", start_help(source)))]
     Start {
         /// The program.
         program: PathBuf,
@@ -32,10 +27,22 @@ pub enum ConnectorError {
     #[diagnostic(
         code(dpe::connector::unknown),
         help(
-            "`dpe connector list` shows which there are; others are checked by their command, behind `--`"
+            "`dpe connector list` shows which there are; others are checked by `--manifest FILE`, and their command behind `--`"
         )
     )]
     Unknown {
+        /// The name.
+        name: String,
+    },
+    /// No connector of this name is bundled, so that there is no manifest to print.
+    #[error("no connector named {name} is bundled")]
+    #[diagnostic(
+        code(dpe::connector::unknown),
+        help(
+            "`dpe connector list` shows which are, and where the manifests of others are; those are files to be read"
+        )
+    )]
+    NoManifest {
         /// The name.
         name: String,
     },
@@ -48,6 +55,16 @@ pub enum ConnectorError {
         /// What the system said.
         #[source]
         source: io::Error,
+    },
+    /// Several directories that were named cannot be read.
+    #[error("cannot read {directories}")]
+    #[diagnostic(
+        code(dpe::connector::read),
+        help("check the paths and their permissions")
+    )]
+    ReadSeveral {
+        /// Their paths, and what the system said.
+        directories: String,
     },
     /// A configuration that is none.
     #[error("the configuration is no JSON object the contract allows: {why}")]
@@ -93,7 +110,7 @@ pub enum ConnectorError {
         why: String,
     },
     /// A secret that cannot be had.
-    #[error("the secret {name} is not there, empty, or no text")]
+    #[error("the secret {name} cannot be had: {why}")]
     #[diagnostic(
         code(dpe::connector::secret),
         help(
@@ -103,6 +120,8 @@ pub enum ConnectorError {
     Secret {
         /// Its name.
         name: String,
+        /// Why.
+        why: String,
     },
     /// A secret the manifest does not have.
     #[error("the manifest declares no secret {name}")]
@@ -118,4 +137,12 @@ pub enum ConnectorError {
     #[error("cannot find this program")]
     #[diagnostic(code(dpe::connector::executable), help("start dpe by its path"))]
     Executable(#[source] io::Error),
+}
+
+/// What to do when the system refuses to start a program.
+fn start_help(why: &io::Error) -> &'static str {
+    if why.kind() == io::ErrorKind::PermissionDenied {
+        return "make it executable (`chmod +x`), or give its interpreter, and then its path, behind `--`";
+    }
+    "give the command of the connector behind `--`; a name without a slash is searched in PATH"
 }

@@ -1,6 +1,7 @@
 //! Which connectors there are, and where.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use dpe_connector::manifest::Manifest;
@@ -39,14 +40,20 @@ pub fn list(directories: &[PathBuf]) -> Vec<Listed> {
 ///
 /// # Errors
 ///
-/// About the first that cannot.
+/// About all that cannot.
 pub fn readable(directories: &[PathBuf]) -> Result<(), ConnectorError> {
-    let read = |path: &PathBuf| {
-        let source = fs::read_dir(path).err()?;
-        let path = path.clone();
-        Some(ConnectorError::Read { path, source })
-    };
-    directories.iter().find_map(read).map_or(Ok(()), Err)
+    let unread = |path: &PathBuf| Some((path.clone(), fs::read_dir(path).err()?));
+    let mut all: Vec<_> = directories.iter().filter_map(unread).collect();
+    if all.len() > 1 {
+        let told = |(path, why): &(PathBuf, io::Error)| format!("{}: {why}", path.display());
+        let told: Vec<String> = all.iter().map(told).collect();
+        let directories = told.join("; ");
+        return Err(ConnectorError::ReadSeveral { directories });
+    }
+    match all.pop() {
+        Some((path, source)) => Err(ConnectorError::Read { path, source }),
+        None => Ok(()),
+    }
 }
 
 fn manifests(directory: &Path) -> Vec<PathBuf> {
@@ -78,7 +85,7 @@ pub(super) fn manifest(path: &Path) -> Result<Manifest, String> {
 ///
 /// When there is no such connector.
 pub fn bundled_manifest(name: &str) -> Result<&'static str, ConnectorError> {
-    let bundled = bundled(name).ok_or_else(|| ConnectorError::Unknown {
+    let bundled = bundled(name).ok_or_else(|| ConnectorError::NoManifest {
         name: name.to_owned(),
     })?;
     Ok(bundled.manifest_text)

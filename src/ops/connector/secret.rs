@@ -38,7 +38,10 @@ pub(super) fn resolve(
         }
         match credential::resolve(source) {
             Ok(value) => found.push((name, value)),
-            Err(_) => return Err(ConnectorError::Secret { name }),
+            Err(why) => {
+                let why = why.to_string();
+                return Err(ConnectorError::Secret { name, why });
+            }
         }
     }
     let declarations = manifest.map_or(&[][..], |manifest| &manifest.secrets);
@@ -49,6 +52,7 @@ pub(super) fn resolve(
     match missing {
         Some(secret) => Err(ConnectorError::Secret {
             name: secret.name.clone(),
+            why: "nobody said where it is".to_owned(),
         }),
         None => Ok(found),
     }
