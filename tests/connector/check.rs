@@ -16,6 +16,8 @@ use crate::host::plugin::{is_gone, python};
 
 const PLUGIN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/connector/plugin.py");
 
+const GUIDE: &str = include_str!("../../docs/connectors.md");
+
 const MANIFEST: &str = r#"{"manifest_version":1,"name":"probed","version":"1",
     "protocol_versions":["dpe-connector/1"],
     "config_schema":{"type":"object","required":["space"],"properties":{"space":{"type":"string"}}},
@@ -104,7 +106,15 @@ fn a_connector_that_keeps_the_contract_passes_every_check() {
     assert_eq!(names, RULES);
     for check in &checks {
         assert_eq!(check["verdict"], "ok", "{check}");
-        assert!(check["section"].as_str().unwrap().starts_with('§'));
+        // Who reads a section finds in the guide where it is treated.
+        for section in check["section"].as_str().unwrap().split(", ") {
+            assert!(section.starts_with('§'));
+            let row = format!("\n| {section} | ");
+            let mut rows = GUIDE.match_indices(&row).map(|(at, _)| &GUIDE[at + 1..]);
+            let name = format!("`{}`", check["check"].as_str().unwrap());
+            let is_named = rows.any(|row| row.lines().next().unwrap().contains(&name));
+            assert!(is_named, "{check}");
+        }
     }
     assert_eq!(output.status.code(), Some(0));
 }
@@ -190,6 +200,7 @@ fn assert_no_connector(script: &str, rule: &str, detail: &str) {
 
 #[test]
 fn a_program_that_is_no_connector_is_told_within_the_time_it_is_given() {
+    let unfinished = "2 bytes within 2s, and no line feed behind them; --wait allows more time";
     let too_long = "a line above max_message_bytes";
     thread::scope(|scope| {
         for (script, rule, detail) in [
@@ -198,6 +209,12 @@ fn a_program_that_is_no_connector_is_told_within_the_time_it_is_given() {
             ("exec 1>&-; sleep 600", "initialize", "stdout was closed"),
             ("cat /dev/zero", "initialize", too_long),
             ("yes", "framing", "a line that is no JSON"),
+            (
+                "echo 'Scanning now'; sleep 600",
+                "framing",
+                "at byte 0: \"Scanning now\"",
+            ),
+            ("printf '{}'; sleep 600", "initialize", unfinished),
         ] {
             scope.spawn(move || assert_no_connector(script, rule, detail));
         }
@@ -234,6 +251,74 @@ fn secrets_reach_the_connector_and_not_the_results() {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(text.contains("refused [REDACTED]"), "{text}");
     assert!(!text.contains("geheimnis"));
+}
+
+#[test]
+fn what_is_quoted_of_a_line_that_is_no_json_is_short_and_without_secrets() {
+    let probed = Probed::new(MANIFEST);
+    let path = probed.folder.path().join("token");
+    fs::write(&path, "geheimnis\n").unwrap();
+    let secret = format!("TOKEN=file:{}", path.display());
+    let manifest = probed.folder.path().join("manifest.json");
+    // The secret lies across the end of what is quoted.
+    let script = r#"printf '%55s%s%99s\n' x "$TOKEN" y; sleep 600"#;
+    let arguments = ["check", "--json", "--wait", "2", "--secret", &secret];
+    let mut command = connector(&arguments);
+    command.args(["--config", r#"{"space":"s"}"#, "--manifest"]);
+    command.arg(manifest).args(["--", "sh", "-c", script]);
+    let output = command.output().unwrap();
+    let checks = objects(&output);
+    let framing = checks.iter().find(|check| check["check"] == "framing");
+    let detail = framing.unwrap()["detail"].as_str().unwrap();
+    assert!(detail.ends_with("  x[REDACTED]\" …"), "{detail}");
+    assert!(
+        !detail.contains("geh") && !detail.contains("nis"),
+        "{detail}"
+    );
+}
+
+#[test]
+fn a_request_that_should_have_been_refused_for_its_length_is_told_with_it() {
+    let output = Probed::new(MANIFEST).check(&["--json"], "oversized_request");
+    let checks = objects(&output);
+    let check = checks
+        .iter()
+        .find(|check| check["check"] == "oversized_request")
+        .unwrap();
+    // {"jsonrpc":"2.0","id":2,"method":"scan","params":{"cursor":"…"}} and a line feed.
+    assert_eq!(
+        check["detail"],
+        "a request of 262208 bytes, longer than max_message_bytes (262144), was answered; \
+         refuse it with -32600"
+    );
+}
+
+#[test]
+fn a_program_that_may_not_be_executed_is_told_with_the_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("connector.py");
+    fs::write(&program, "#!/usr/bin/env python3\n").unwrap();
+    let mut command = connector(&["check", "--"]);
+    let output = command.arg(program).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("chmod +x"), "{stderr}");
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn why_a_secret_cannot_be_had_is_told() {
+    for (place, why) in [
+        ("file:/nowhere/at/all", "No such file"),
+        ("file:/", "its file"),
+        ("env:NOT_THERE", "not set"),
+    ] {
+        let secret = format!("TOKEN={place}");
+        let arguments = ["check", "--secret", &secret, "--", "x"];
+        let output = connector(&arguments).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains(why), "{stderr}");
+        assert_eq!(output.status.code(), Some(3));
+    }
 }
 
 #[test]
