@@ -168,16 +168,17 @@ fn a_program_is_found_from_the_definition_or_in_the_path_of_the_plugin() {
     let mut command = instance.command(&[]);
     command.env_remove("PATH").current_dir(instance.path("bin"));
     assert_eq!(command.output().unwrap().status.code(), Some(3));
-    for word in [
-        "./missing",
-        "./manifest.json",
-        "./bin",
-        "/",
-        "no-such-program",
+    for (word, why) in [
+        ("./missing", "is not there"),
+        ("./manifest.json", "chmod +x"),
+        ("./bin", "is no file"),
+        ("/", "is no file"),
+        ("no-such-program", "PATH"),
     ] {
         instance.definition["plugin"]["command"] = json!([word]);
         let ran = instance.run();
         ran.assert_failed(3, "instance", "runner", "definition_invalid");
+        assert!(ran.message().contains(why), "{word}: {ran:?}");
     }
 }
 

@@ -19,14 +19,20 @@ pub(super) fn program(
     let word = word.expect("a definition without a command is refused");
     if word.contains(path::is_separator) {
         let program = definition.path(word);
-        return if is_executable(&program) {
-            Ok(program)
+        if is_executable(&program) {
+            return Ok(program);
+        }
+        let why = if program.is_file() {
+            "is not executable; chmod +x it, or name its interpreter in front of it"
+        } else if program.exists() {
+            "is no file"
         } else {
-            let program = program.display();
-            Err(format!(
-                "/plugin/command/0 of the definition: {program} is no program"
-            ))
+            "is not there"
         };
+        let program = program.display();
+        return Err(format!(
+            "/plugin/command/0 of the definition: {program} {why}"
+        ));
     }
     let path = environment.iter().find(|(name, _)| name == "PATH");
     let mut found = path
