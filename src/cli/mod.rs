@@ -18,6 +18,7 @@ mod serve;
 mod show;
 mod signal;
 mod switch;
+mod variable;
 
 use std::process::ExitCode;
 
@@ -73,7 +74,8 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = match Cli::from_call() {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            variable::point_out(&mut error, &mut Cli::command());
             // Help that nobody reads any more is no failure.
             let _ = error.print();
             let asked = !error.use_stderr();

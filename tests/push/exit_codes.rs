@@ -108,7 +108,12 @@ fn a_store_in_use_is_2() {
 
 #[test]
 fn a_missing_source_is_3() {
-    assert_eq!(place().dpe(&["push", "nowhere"]).code, Some(3));
+    let run = place().dpe(&["--json", "push", "nowhere"]);
+    assert_eq!(run.code, Some(3));
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    // Programs read nothing else.
+    let message = report["failures"][0]["message"].as_str().unwrap();
+    assert!(message.contains("No such file"), "{message}");
 }
 
 #[test]
@@ -150,6 +155,21 @@ fn a_wrong_command_line_is_64_and_help_is_0() {
         assert_eq!(run.code, Some(0), "{arguments:?}");
         assert!(!run.stdout.is_empty());
     }
+}
+
+#[test]
+fn a_wrong_value_of_a_variable_is_told_with_the_name_of_the_variable() {
+    let place = place();
+    for (name, value) in [("DPE_VERBOSE", "x"), ("DPE_MAX_DELETE", "many")] {
+        let mut command = place.command();
+        command.args(["push", "docs"]).env(name, value);
+        let told = run(&mut command);
+        assert_eq!(told.code, Some(64), "{told:?}");
+        let tip = format!("the variable {name} has this value");
+        assert!(told.stderr.contains(&tip), "{told:?}");
+    }
+    let told = place.dpe(&["push", "docs", "--max-delete", "many"]);
+    assert!(!told.stderr.contains("variable"), "{told:?}");
 }
 
 #[cfg(target_os = "linux")]

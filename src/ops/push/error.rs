@@ -6,6 +6,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::model::InvalidUri;
+use crate::ops::causes::with_causes;
 use crate::ops::remote::RemoteError;
 use crate::runner;
 use crate::state::StateError;
@@ -168,7 +169,7 @@ impl PushError {
             Self::State(error) => (Level::Round, runner, "state_unavailable", error.retryable()),
             _ => (Level::Instance, runner, "definition_invalid", false),
         };
-        Failure::new(level, source, code, self.to_string()).retryable(retryable)
+        Failure::new(level, source, code, with_causes(self)).retryable(retryable)
     }
 }
 
