@@ -11,6 +11,9 @@ use super::error::StateError;
 /// How long one process waits for another in the middle of a short transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How the names of databases begin that are not complete.
+const UNFINISHED: &str = ".new-";
+
 /// What a database of this room contains.
 pub(super) struct Schema {
     /// Marks the file as ours; the bytes read as text in a hex dump.
@@ -40,26 +43,56 @@ pub(super) fn open(path: &Path, schema: &Schema) -> Result<Connection, StateErro
 }
 
 /// Creates a database that is complete once it has its name: an empty file with that name has lost
-/// what was in it.
+/// what was in it. Until then everything is in a directory of its own, which goes with all that
+/// SQLite may have put there.
 fn create_file(path: &Path, schema: &Schema) -> Result<(), StateError> {
     let unavailable = |error| StateError::io(path, error);
-    let directory = path.parent().unwrap_or(Path::new(""));
-    let file = tempfile::Builder::new()
-        .prefix(".new-")
-        .tempfile_in(directory)
+    let place = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempdir_in(path.parent().unwrap_or(Path::new("")))
         .map_err(unavailable)?;
-    Connection::open(file.path())
-        .and_then(|mut connection| {
-            prepare(&mut connection, schema)?;
-            connection.close().map_err(|(_, error)| error)
-        })
-        .map_err(|source| StateError::database(path, source))?;
+    let file = tempfile::NamedTempFile::new_in(place.path()).map_err(unavailable)?;
+    fill(file.path(), schema).map_err(|source| StateError::unfinished(path, source))?;
+    file.as_file().sync_all().map_err(unavailable)?;
     match file.persist_noclobber(path) {
         Ok(_) => Ok(()),
         // Somebody else was faster.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(unavailable(error.error)),
     }
+}
+
+/// Writes the tables into a file that nobody else knows. There is no write-ahead log: one that
+/// cannot be written back when the connection closes would stay behind with the content, and
+/// closing does not tell.
+fn fill(path: &Path, schema: &Schema) -> rusqlite::Result<()> {
+    let mut connection = Connection::open(path)?;
+    // Whatever fails, the file is thrown away.
+    connection.pragma_update(None, "journal_mode", "off")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    create(&mut connection, schema)?;
+    connection.close().map_err(|(_, error)| error)
+}
+
+/// Removes what was left in `directory` by processes that were killed while they created a
+/// database. For who holds the lock of the directory: others may be creating one just now.
+pub(super) fn remove_unfinished(directory: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if !entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(UNFINISHED.as_bytes())
+        {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            std::fs::remove_dir_all(entry.path())?;
+        } else {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn prepare(connection: &mut Connection, schema: &Schema) -> rusqlite::Result<()> {

@@ -183,6 +183,8 @@ impl InstanceLock {
     ///
     /// Whatever keeps it from being read.
     pub fn open(self) -> Result<Instance, StateError> {
+        database::remove_unfinished(&self.directory)
+            .map_err(|error| StateError::io(&self.directory, error))?;
         Instance::open(&self.directory.join(instance::FILE_NAME), self.file)
     }
 

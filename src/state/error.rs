@@ -116,6 +116,14 @@ impl StateError {
         }
     }
 
+    /// Trouble with a database that did not exist before: there is nothing that could be damaged.
+    pub(super) fn unfinished(path: &Path, source: rusqlite::Error) -> Self {
+        Self::Unavailable {
+            path: path.to_owned(),
+            source: Box::new(source),
+        }
+    }
+
     /// Tells damage, which needs a person, from trouble that may pass.
     pub(super) fn database(path: &Path, source: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, TypeMismatch};

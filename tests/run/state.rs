@@ -1,6 +1,7 @@
 //! The state directory: locks, identity, faults (§8, §23).
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -14,6 +15,9 @@ cursor = request["params"].get("cursor")
 result(request, {"items": [], "cursor": "c-1", "incremental": cursor is not None})
 shutdown()
 "#;
+
+/// What the state directory holds after a run.
+const STATE_FILES: [&str; 3] = ["instances/i/lock", "instances/i/state.db", "registry.db"];
 
 fn failing() -> &'static str {
     "initialize()\nerror(read(), -32003)"
@@ -165,4 +169,57 @@ fn state_that_cannot_be_reached_is_retryable() {
     let ran = instance.run();
     ran.assert_failed(2, "round", "runner", "state_unavailable");
     assert_eq!(ran.report()["failures"][0]["retryable"], true);
+}
+
+/// Runs with files that cannot become longer than `blocks` blocks of 512 bytes, as on a disk that
+/// is full: with an error if `is_told`, else by being killed.
+fn run_limited(instance: &Instance, blocks: usize, is_told: bool) -> Option<i32> {
+    let trap = if is_told { "trap '' XFSZ; " } else { "" };
+    let whole = instance.command(&[]);
+    let mut limited = Command::new("sh");
+    limited
+        .arg("-c")
+        .arg(format!(
+            "{trap}ulimit -c 0; ulimit -f {blocks}; exec \"$0\" \"$@\""
+        ))
+        .arg(whole.get_program())
+        .args(whole.get_args())
+        .env_clear();
+    for (name, value) in whole.get_envs() {
+        limited.env(name, value.unwrap_or_default());
+    }
+    limited.output().unwrap().status.code()
+}
+
+#[test]
+fn a_state_that_could_not_be_created_for_want_of_space_is_created_by_the_next_run() {
+    let instance = Instance::new(EMPTY);
+    // Pages have 8 blocks; a limit in the middle of one leaves half of it.
+    for (is_told, failed, step) in [(true, Some(2), 4), (false, None, 12)] {
+        let codes = (0..=160).step_by(step).map(|blocks| {
+            let code = run_limited(&instance, blocks, is_told);
+            let ran = instance.run();
+            assert_eq!(ran.code, Some(0), "{blocks} {is_told}: {ran:?}");
+            let files = instance.state_files();
+            if is_told {
+                assert_eq!(files, STATE_FILES, "{blocks}");
+            }
+            fs::remove_dir_all(instance.state()).unwrap();
+            code
+        });
+        let codes: Vec<_> = codes.take_while(|code| *code != Some(0)).collect();
+        assert!(codes.len() > 3 && codes.len() < 160 / step, "{codes:?}");
+        assert!(codes.iter().all(|code| *code == failed), "{codes:?}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_of_a_new_state_is_removed_by_the_next() {
+    let instance = Instance::new(EMPTY);
+    fs::create_dir_all(instance.path("state/instances/i/.new-a")).unwrap();
+    for name in [".new-a/b", ".new-a/b-journal", ".new-c", ".new-c-wal"] {
+        instance.write(&format!("state/instances/i/{name}"), "x");
+    }
+    assert_eq!(instance.run().code, Some(0));
+    assert_eq!(instance.state_files(), STATE_FILES);
 }
