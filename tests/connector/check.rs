@@ -294,6 +294,14 @@ fn a_request_that_should_have_been_refused_for_its_length_is_told_with_it() {
 }
 
 #[test]
+fn more_time_is_offered_only_where_the_contract_allows_it() {
+    let output = Probed::new(MANIFEST).check(&["--json"], "cancel");
+    let checks = objects(&output);
+    let check = checks.iter().find(|check| check["check"] == "cancel");
+    assert_eq!(check.unwrap()["detail"], "nothing within 5s");
+}
+
+#[test]
 fn a_program_that_may_not_be_executed_is_told_with_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("connector.py");

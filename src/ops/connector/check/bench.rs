@@ -1,6 +1,6 @@
 //! Where verdicts come together.
 
-use crate::host::Trouble;
+use crate::host::{Deadlines, Trouble};
 use crate::ops::connector::error::ConnectorError;
 
 use super::session::{ROOMY, start};
@@ -49,7 +49,10 @@ impl From<Trouble> for Why {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Framing(why) => Self::Framing(why),
-            Trouble::Silent(..) => Self::Broken(format!("{trouble}; --wait allows more time")),
+            // The grace is the contract's (§34): nobody is allowed more of it.
+            Trouble::Silent(within, _) if within != Deadlines::default().grace => {
+                Self::Broken(format!("{trouble}; --wait allows more time"))
+            }
             other => Self::Broken(other.to_string()),
         }
     }
