@@ -2,9 +2,11 @@
 
 mod check;
 
-use std::io;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -83,11 +85,35 @@ impl Connector {
 
 impl Name {
     fn serve(self) -> u8 {
-        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        let (stdin, stdout, stderr) = (Awaited(io::stdin()), io::stdout(), io::stderr());
         match self {
             Self::Fs => dpe_connector_fs::main(stdin, stdout, stderr),
             Self::Git => dpe_connector_git::main(stdin, stdout, stderr),
         }
+    }
+}
+
+/// How long a connector may go on once nobody is there any more.
+const LONGEST_END: Duration = Duration::from_secs(5);
+
+/// The input of a connector, which ends soon after it (connector contract §17): whatever still works then
+/// waits for something that may never come, such as the other end of a pipe.
+struct Awaited<R>(R);
+
+impl<R: Read> Read for Awaited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer);
+        let is_over = match &read {
+            Ok(count) => *count == 0 && !buffer.is_empty(),
+            Err(why) => why.kind() != io::ErrorKind::Interrupted,
+        };
+        if is_over {
+            thread::spawn(|| {
+                thread::sleep(LONGEST_END);
+                std::process::exit(0);
+            });
+        }
+        read
     }
 }
 

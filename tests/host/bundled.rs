@@ -1,8 +1,11 @@
 //! The bundled connector as a child of the one binary.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use dpe::config::Mask;
 use dpe::host::{
@@ -10,6 +13,7 @@ use dpe::host::{
 };
 use dpe::sync::ports::{BatchEnd, ScanRequest, Source};
 use dpe_connector::initialize::Instance;
+use serde_json::json;
 use serde_json::value::to_raw_value;
 
 async fn start(root: &Path) -> ConnectorProcess {
@@ -73,4 +77,34 @@ async fn the_bundled_connector_enumerates_a_folder_and_then_only_what_changed() 
         items,
         r#"[{"kind":"delete","file_uri":"dpe://docs/b.txt"}]"#
     );
+}
+
+#[test]
+fn a_connector_that_waits_for_something_ends_soon_after_its_input() {
+    let folder = tempfile::tempdir().unwrap();
+    // More than a pipe takes that nobody reads.
+    fs::write(folder.path().join("a.txt"), "long ".repeat(100_000)).unwrap();
+    let mut connector = Command::new(env!("CARGO_BIN_EXE_dpe"))
+        .args(bundled("fs").unwrap().args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocol_versions": ["dpe-connector/1"], "max_message_bytes": 1 << 20,
+        "instance": {"uri_prefix": "dpe://docs/", "config": {"root": folder.path()}}}});
+    let scan = json!({"jsonrpc": "2.0", "id": 2, "method": "scan", "params": {}});
+    let mut stdin = connector.stdin.take().unwrap();
+    write!(stdin, "{initialize}\n{scan}\n").unwrap();
+    drop(stdin);
+    let begun = Instant::now();
+    let ended = loop {
+        match connector.try_wait().unwrap() {
+            None if begun.elapsed() < Duration::from_secs(30) => {}
+            ended => break ended,
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    connector.kill().unwrap();
+    assert_eq!(ended.and_then(|status| status.code()), Some(0));
 }

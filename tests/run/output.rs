@@ -180,24 +180,39 @@ fn a_report_that_cannot_be_written_is_74() {
     assert_eq!(status.code(), Some(74));
 }
 
+/// Returns the command of an instance as a shell runs it: `exec` with what comes before and behind it.
+fn in_shell(instance: &Instance, before: &str, redirection: &str) -> Command {
+    let run = instance.command(&[]);
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &format!("{before} exec \"$0\" \"$@\" {redirection}")])
+        .arg(run.get_program())
+        .args(run.get_args())
+        .env_clear();
+    for (name, value) in run.get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    shell
+}
+
 #[test]
-#[cfg(unix)]
 fn a_report_on_a_closed_or_read_only_stdout_is_74() {
     let instance = Instance::new(EMPTY);
-    let run = instance.command(&[]);
     for redirection in ["1>&-", "0<&- 1>&-", "1</dev/null"] {
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", &format!("exec \"$0\" \"$@\" {redirection}")])
-            .arg(run.get_program())
-            .args(run.get_args())
-            .env_clear()
-            .stderr(Stdio::null());
-        for (name, value) in run.get_envs() {
-            shell.env(name, value.unwrap());
-        }
-        assert_eq!(shell.status().unwrap().code(), Some(74), "{redirection}");
+        let mut run = in_shell(&instance, "", redirection);
+        let status = run.stderr(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(74), "{redirection}");
     }
+}
+
+#[test]
+fn how_a_plugin_ended_is_known_below_a_parent_that_ignores_its_children() {
+    let instance = Instance::new("initialize()\nread()\nos._exit(3)");
+    let output = in_shell(&instance, "trap '' CHLD;", "").output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["failures"][0]["code"], "plugin_crashed");
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("\"exit_code\":3"), "{log}");
 }
 
 #[test]
