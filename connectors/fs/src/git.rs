@@ -13,6 +13,7 @@ use dpe_connector_files::Case;
 use gix_config::file::{Metadata, includes, init};
 use gix_config::path::interpolate;
 use gix_config::{File, Source};
+use gix_ref::FullName;
 
 use crate::door::open;
 
@@ -73,6 +74,7 @@ impl Settings {
 
 fn config(home: Option<&Path>, repository: Option<&Path>) -> Result<File, String> {
     let own = repository.map(own_directory);
+    let branch = own.as_deref().and_then(branch);
     let of_user = |name| home.map(|home| home.join(name));
     let of_repository = own
         .as_deref()
@@ -90,6 +92,7 @@ fn config(home: Option<&Path>, repository: Option<&Path>) -> Result<File, String
         });
         let mut follow = includes::Options::follow_without_conditional(home);
         follow.conditional.git_dir = own.as_deref();
+        follow.conditional.branch_name = branch.as_ref().map(FullName::as_ref);
         let options = init::Options {
             includes: follow,
             lossy: true,
@@ -123,6 +126,13 @@ fn own_directory(top: &Path) -> PathBuf {
     };
     let leads_to = line.strip_prefix(b"gitdir: ").unwrap_or(b"");
     top.join(std::ffi::OsStr::from_bytes(leads_to))
+}
+
+/// Returns the branch that is checked out, born or not.
+fn branch(own: &Path) -> Option<FullName> {
+    let line = line_of(&own.join("HEAD"))?;
+    let name = std::str::from_utf8(line.strip_prefix(b"ref:")?).ok()?;
+    FullName::try_from(name.trim()).ok()
 }
 
 /// Returns the directory in which the repository keeps what all its work trees share.
@@ -168,6 +178,21 @@ mod tests {
         assert_eq!(found.excludes_file, Some(home.path().join("my rules")));
         assert_eq!(found.case, Case::Fold);
         assert_eq!(notes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_branch_may_have_settings_of_its_own() {
+        let home = tempfile::tempdir().unwrap();
+        let top = home.path().join("repository");
+        fs::create_dir_all(top.join(".git")).unwrap();
+        let config = "[includeIf \"onbranch:feature/\"]\n\tpath = more\n";
+        fs::write(home.path().join(".gitconfig"), config).unwrap();
+        fs::write(home.path().join("more"), "[core]\nignoreCase\n").unwrap();
+        for (branch, case) in [("feature/one", Case::Fold), ("main", Case::Sensitive)] {
+            let head = format!("ref: refs/heads/{branch}\n");
+            fs::write(top.join(".git/HEAD"), head).unwrap();
+            assert_eq!(settings(home.path(), Some(&top)).0.case, case, "{branch}");
+        }
     }
 
     #[test]
