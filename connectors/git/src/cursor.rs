@@ -1,8 +1,8 @@
 //! The cursor (connector contract §16): which commit was enumerated, or which commits the
 //! repositories were at.
 //!
-//! Usable only for the very same configuration. Any other text is no cursor; then everything is
-//! enumerated anew.
+//! Usable only for the very same configuration, and as it was given. Any other text is no cursor; then
+//! everything is enumerated anew.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use dpe_connector_files::Owner;
 use gix::ObjectId;
 
 /// Says which layout follows.
-const LAYOUT: &str = "git1";
+const LAYOUT: &str = "git2";
 
 /// Stands for a repository without commits.
 const UNBORN: &str = "unborn";
@@ -21,8 +21,8 @@ pub(crate) type Heads = BTreeMap<String, String>;
 /// Returns the cursor after the files of a commit, or those of a repository without commits.
 pub(crate) fn of_files(owner: Owner, commit: Option<ObjectId>) -> String {
     match commit {
-        Some(commit) => format!("{LAYOUT}.{owner}.{commit}"),
-        None => format!("{LAYOUT}.{owner}.{UNBORN}"),
+        Some(commit) => of(owner, &commit.to_string()),
+        None => of(owner, UNBORN),
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn files(text: &str, owner: Owner) -> Option<Option<ObjectId>> {
 /// Returns the cursor after a history.
 pub(crate) fn of_history(owner: Owner, heads: &Heads) -> String {
     let heads = serde_json::to_string(heads).expect("a map of texts is JSON");
-    format!("{LAYOUT}.{owner}.{heads}")
+    of(owner, &heads)
 }
 
 /// Reads a cursor of histories; nothing if it is not one of this owner.
@@ -45,11 +45,23 @@ pub(crate) fn history(text: &str, owner: Owner) -> Option<Heads> {
     serde_json::from_str(rest(text, owner)?).ok()
 }
 
+fn of(owner: Owner, rest: &str) -> String {
+    format!("{LAYOUT}.{owner}.{}.{rest}", seal(rest))
+}
+
 fn rest(text: &str, owner: Owner) -> Option<&str> {
-    text.strip_prefix(LAYOUT)?
+    let sealed = text
+        .strip_prefix(LAYOUT)?
         .strip_prefix('.')?
         .strip_prefix(&*owner.to_string())?
-        .strip_prefix('.')
+        .strip_prefix('.')?;
+    let (found, rest) = sealed.split_once('.')?;
+    (found == seal(rest)).then_some(rest)
+}
+
+/// Shows that nothing has been changed.
+fn seal(rest: &str) -> String {
+    Owner::of(&[rest]).to_string()
 }
 
 #[cfg(test)]
@@ -76,10 +88,23 @@ mod tests {
     #[test]
     fn other_texts_are_no_cursors() {
         let owner = Owner::of(&["1"]);
-        let cut = &of_files(owner, Some(ObjectId::from_bytes_or_panic(&[7; 20])))[..60];
-        for text in ["", "git1.", "git1.unborn", "fs1.AAAA", cut] {
+        let whole = of_files(owner, Some(ObjectId::from_bytes_or_panic(&[7; 20])));
+        let cut = &whole[..whole.len() - 1];
+        for text in ["", "git2.", "git2.unborn", "fs1.AAAA", cut] {
             assert_eq!(files(text, owner), None, "{text}");
             assert_eq!(history(text, owner), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_that_was_changed_is_none() {
+        let owner = Owner::of(&["1"]);
+        let heads = Heads::from([("a".to_owned(), "b".to_owned())]);
+        let text = of_history(owner, &heads);
+        for (from, to) in [("\"a\"", "\"c\""), ("\"b\"", "\"B\""), ("{", "{ ")] {
+            let changed = text.replace(from, to);
+            assert_ne!(changed, text);
+            assert_eq!(history(&changed, owner), None, "{changed}");
         }
     }
 }
