@@ -174,6 +174,16 @@ pub fn format_of(name: &[u8], head: &[u8]) -> Option<Format> {
     by_content(&name, head)
 }
 
+/// Returns the format that the name of a file claims, whatever is in it.
+pub fn format_by_name(name: &[u8]) -> Option<Format> {
+    let name = name.to_ascii_lowercase();
+    let whole = || is_text_name(&name).then_some(PLAIN);
+    let language = languages::by_name(&name).map(source);
+    language
+        .or_else(|| by_extension(extension(&name)?))
+        .or_else(whole)
+}
+
 fn by_extension(extension: &str) -> Option<Format> {
     let known = FORMATS
         .iter()
@@ -207,10 +217,14 @@ fn by_content(name: &[u8], head: &[u8]) -> Option<Format> {
     if let Some(image) = image(head) {
         return Some(image);
     }
-    if TEXT_NAMES.iter().any(|text| text.as_bytes() == name) {
+    if is_text_name(name) {
         return Some(PLAIN);
     }
     sniff::is_text(head).then_some(PLAIN.guessed())
+}
+
+fn is_text_name(name: &[u8]) -> bool {
+    TEXT_NAMES.iter().any(|text| text.as_bytes() == name)
 }
 
 const PLAIN: Format = Format::named("txt", Reader::Plain);
@@ -229,7 +243,7 @@ fn extension(name: &[u8]) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FORMATS, NOT_READ, format_of};
+    use super::{FORMATS, NOT_READ, format_by_name, format_of};
     use crate::languages;
 
     fn file_type(name: &str, head: &[u8]) -> Option<&'static str> {
@@ -249,6 +263,21 @@ mod tests {
         assert_eq!(file_type("Makefile", b""), Some("makefile"));
         assert_eq!(file_type("Dockerfile", b""), Some("dockerfile"));
         assert_eq!(file_type("Cargo.lock", b""), Some("toml"));
+    }
+
+    #[test]
+    fn a_name_claims_a_format_whatever_is_in_the_file() {
+        let claimed = |name: &str| format_by_name(name.as_bytes()).map(|format| format.file_type());
+        for (name, expected) in [
+            ("dump.SQL", Some("sql")),
+            ("Makefile", Some("makefile")),
+            ("README", Some("txt")),
+            ("a.png", Some("png")),
+            ("a.pdf", None),
+            ("noext", None),
+        ] {
+            assert_eq!(claimed(name), expected, "{name}");
+        }
     }
 
     #[test]

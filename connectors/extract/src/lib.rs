@@ -20,7 +20,7 @@ mod sniff;
 
 use dpe_connector::content::{DocumentHead, Page};
 
-pub use format::{Format, HEAD_BYTES, format_of};
+pub use format::{Format, HEAD_BYTES, format_by_name, format_of};
 pub use formats::IMAGE_HEAD_BYTES;
 
 /// Version of the mapping. It changes whenever the same bytes would give another document, and

@@ -42,8 +42,16 @@ pub struct Wanted {
 
 /// Returns how much of a file is needed to make its document, if its format is understood.
 pub fn wanted(name: &[u8], head: &[u8], limits: Limits) -> Option<Wanted> {
-    let format = dpe_extract::format_of(name, head)?;
-    Some(if format.is_read_from_head() {
+    dpe_extract::format_of(name, head).map(|format| wanted_of(format, limits))
+}
+
+/// Returns how much of a file would be needed to make the document that its name claims.
+pub fn wanted_by_name(name: &[u8], limits: Limits) -> Option<Wanted> {
+    dpe_extract::format_by_name(name).map(|format| wanted_of(format, limits))
+}
+
+fn wanted_of(format: dpe_extract::Format, limits: Limits) -> Wanted {
+    if format.is_read_from_head() {
         Wanted {
             limit: limits.blob,
             kept: dpe_extract::IMAGE_HEAD_BYTES as u64,
@@ -53,7 +61,7 @@ pub fn wanted(name: &[u8], head: &[u8], limits: Limits) -> Option<Wanted> {
             limit: limits.file,
             kept: u64::MAX,
         }
-    })
+    }
 }
 
 /// Why a file gives no document.

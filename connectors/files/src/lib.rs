@@ -19,7 +19,8 @@ mod trouble;
 mod wildcards;
 
 pub use content::{
-    HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted, whole_bytes,
+    HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted, wanted_by_name,
+    whole_bytes,
 };
 pub use globs::Globs;
 pub use handles::{CHUNK_BYTES, Handles};

@@ -66,12 +66,12 @@ impl Examiner {
     /// Reads a blob and makes its document.
     pub(crate) fn examine(&self, task: &Task) -> Outcome {
         let name = file_name(&task.path);
-        match files::wanted(name, NO_TEXT, self.limits) {
+        match files::wanted_by_name(name, self.limits) {
             Some(wanted) if task.size > wanted.limit => {
                 let failure = Failure::too_large(task.size, wanted.limit, self.limits);
                 return Outcome::Failed(failure);
             }
-            // Not read to find out whether it begins like a text.
+            // Not read to find out whether it begins like a text: there is no beginning without the rest.
             None if task.size > self.limits.file => return Outcome::Unsupported,
             _ => {}
         }

@@ -275,6 +275,20 @@ fn names_may_be_any_bytes_and_differ_in_case_only() {
 }
 
 #[test]
+fn a_file_that_grows_too_large_is_an_error_whatever_claims_its_format() {
+    let repository = Repository::with(&[("Makefile", "a"), ("dump.sql", "a"), ("noext", "a")]);
+    let config = json!({"max_file_bytes": 4});
+    let scanned = plugin(repository.root(), config.clone()).scan(None);
+    for name in ["Makefile", "dump.sql"] {
+        repository.write(name, "12345");
+    }
+    repository.commit();
+    let next = plugin(repository.root(), config).scan(scanned.cursor.as_deref());
+    let errors = ["!Makefile content_invalid", "!dump.sql content_invalid"];
+    assert_eq!(next.lines(), errors);
+}
+
+#[test]
 fn too_large_and_broken_files_are_errors() {
     let repository = Repository::with(&[("a.txt", "12345"), ("b.json", "{"), ("c.dat", "123456")]);
     let scanned = plugin(repository.root(), json!({"max_file_bytes": 4})).scan(None);
