@@ -7,7 +7,7 @@ use gix::bstr::BStr;
 use gix::objs::Kind;
 
 use crate::place::{NotBegun, Place, source_failed};
-use crate::repository::{Repository, described};
+use crate::repository::{Repository, described, refuse_pipes_for};
 
 /// So many tags may lead from one to the next.
 const MOST_TAGS: usize = 1000;
@@ -50,6 +50,7 @@ pub(crate) fn commit(
     name: &str,
 ) -> Result<Option<ObjectId>, NoCommit> {
     repository.with(|repository| {
+        refuse_pipes_for(repository, reference).map_err(NoCommit::Damaged)?;
         if reference == "HEAD" {
             let head = repository.head().map_err(|why| damaged(&why))?;
             if head.is_unborn() {

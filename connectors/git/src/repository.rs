@@ -4,8 +4,9 @@
 //! same repository gives the same objects to everybody. Who owns it does not matter: nothing of it
 //! is run.
 
-use std::fs::{self, Metadata};
-use std::path::Path;
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use gix::ObjectId;
@@ -25,6 +26,9 @@ const READ_FIRST: [&str; 7] = [
     "packed-refs",
     "shallow",
 ];
+
+/// So many references may lead from one to the next, as for git.
+const MOST_SYMBOLIC: usize = 5;
 
 /// Why an object cannot be read.
 #[derive(Debug)]
@@ -139,19 +143,82 @@ impl Repository {
     }
 }
 
+/// Where a name may be found below a directory of git's (gitrevisions(7)).
+const PLACES: [&str; 5] = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+
+/// A file with nothing but a name in it is shorter.
+const NAME_BYTES: u64 = 4096;
+
 /// Refuses a repository with something else in place of its files: reading a pipe has no end.
 fn refuse_pipes(path: &Path) -> Result<(), String> {
-    for folder in [path.to_owned(), path.join(".git")] {
-        let files = READ_FIRST.iter().map(|name| folder.join(name));
-        for file in std::iter::once(folder.clone()).chain(files) {
-            let is_other = |kind: Metadata| !kind.is_file() && !kind.is_dir();
-            if fs::metadata(&file).is_ok_and(is_other) {
-                let file = file.display();
-                return Err(format!("{file} is neither a file nor a folder"));
-            }
+    let mut folders = vec![path.to_owned(), path.join(".git")];
+    for pointer in folders.clone() {
+        refuse_pipe(&pointer)?;
+        // Of a further work tree it is a file that leads there.
+        if let Some(leads_to) = name_in(&pointer, "gitdir:") {
+            folders.push(pointer.parent().unwrap_or(path).join(leads_to));
+        }
+    }
+    let files = |folder: &PathBuf| READ_FIRST.map(|name| folder.join(name));
+    folders
+        .iter()
+        .flat_map(files)
+        .try_for_each(|file| refuse_pipe(&file))
+}
+
+/// Refuses a reference with something else in place of its file.
+///
+/// # Errors
+///
+/// Says which file it is.
+pub(crate) fn refuse_pipes_for(
+    repository: &gix::Repository,
+    reference: &str,
+) -> Result<(), String> {
+    let folders = [repository.git_dir(), repository.common_dir()];
+    // What follows these characters is a way from the reference to a commit.
+    let name = reference.split(['^', '~', ':', '@']).next();
+    let mut name = name
+        .filter(|name| !name.is_empty())
+        .unwrap_or("HEAD")
+        .to_owned();
+    for _ in 0..MOST_SYMBOLIC {
+        let places = PLACES.map(|place| format!("{place}{name}"));
+        let files = folders.map(|folder| places.clone().map(|place| folder.join(place)));
+        files
+            .iter()
+            .flatten()
+            .try_for_each(|file| refuse_pipe(file))?;
+        let leads_to = files
+            .iter()
+            .flatten()
+            .find_map(|file| name_in(file, "ref:"));
+        match leads_to {
+            Some(next) => name = next,
+            None => break,
         }
     }
     Ok(())
+}
+
+fn refuse_pipe(file: &Path) -> Result<(), String> {
+    let is_other = |kind: Metadata| !kind.is_file() && !kind.is_dir();
+    if fs::metadata(file).is_ok_and(is_other) {
+        let file = file.display();
+        return Err(format!("{file} is neither a file nor a folder"));
+    }
+    Ok(())
+}
+
+/// Returns the name that is all of a small file but for what it begins with.
+fn name_in(file: &Path, beginning: &str) -> Option<String> {
+    let mut text = String::new();
+    if !fs::metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let file = File::open(file).ok()?;
+    file.take(NAME_BYTES).read_to_string(&mut text).ok()?;
+    Some(text.strip_prefix(beginning)?.trim().to_owned())
 }
 
 /// Returns what an error and those behind it say, in one line.

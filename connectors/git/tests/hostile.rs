@@ -134,7 +134,13 @@ fn a_size_that_nothing_can_have_is_not_believed() {
 
 #[test]
 fn a_pipe_in_place_of_a_file_is_not_waited_for() {
-    for name in ["HEAD", "config", "packed-refs", "shallow"] {
+    for name in [
+        "HEAD",
+        "config",
+        "packed-refs",
+        "shallow",
+        "refs/heads/main",
+    ] {
         let repository = Repository::with(&[("a.txt", "a")]);
         let file = repository.path(format!(".git/{name}"));
         if file.exists() {
