@@ -20,7 +20,7 @@ pub(crate) struct Placed {
 }
 
 /// All commits of a history.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Commits {
     /// In the order in which they are told.
     pub(crate) placed: Vec<Placed>,

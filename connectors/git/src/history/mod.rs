@@ -24,18 +24,15 @@ use crate::cache::Fetched;
 use crate::connector::Setup;
 use crate::cursor::{self, Heads};
 use crate::place::{NotBegun, source_failed};
-use commits::{Broken, Commits};
+use commits::{Broken, Commits, Placed};
 use find::{Repositories, Subject, Trouble};
-use pages::Pages;
+use pages::{METADATA_BYTES, Pages};
 
 /// The type of the documents.
 const FILE_TYPE: &str = "git_history";
 
 /// A segment ends when its pages have so many bytes.
 const SEGMENT_BYTES: usize = 4 << 20;
-
-/// About what the metadata of a commit adds to its message, in bytes.
-const METADATA_BYTES: usize = 512;
 
 const UNBORN: Kind = Kind("repository without commits", "repositories without commits");
 
@@ -56,7 +53,7 @@ pub(crate) struct Round {
 /// A document that has been said in part.
 struct Open {
     uri: String,
-    pages: Pages,
+    pages: Pages<std::vec::IntoIter<Placed>>,
     is_first: bool,
 }
 
@@ -240,7 +237,7 @@ impl Round {
             Ok(commits) => {
                 return Ok(Some(Open {
                     uri,
-                    pages: Pages::of(Arc::clone(&subject.repository), commits),
+                    pages: Pages::of(Arc::clone(&subject.repository), commits.placed.into_iter()),
                     is_first: true,
                 }));
             }
@@ -267,10 +264,11 @@ impl Round {
     ) -> Result<(), Broken> {
         let limit = item_limit(self.setup.max_message_bytes);
         let around = 2 * self.uri(&subject.key).len() + METADATA_BYTES;
-        if Pages::longest(commits) + around <= limit {
+        if pages::longest_page(commits) + around <= limit {
             return Ok(());
         }
-        for page in Pages::of(Arc::clone(&subject.repository), commits.clone()) {
+        let placed = commits.placed.iter().copied();
+        for page in Pages::of(Arc::clone(&subject.repository), placed) {
             cancel.check().map_err(Broken::Cancelled)?;
             let (page, _) = page.map_err(Broken::Damaged)?;
             let text = serde_json::to_vec(&page).expect("a page is JSON");

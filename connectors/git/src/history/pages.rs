@@ -3,6 +3,7 @@
 //! A month with many commits is cut by a fixed rule, counted from its beginning, so that a new commit
 //! changes the last page only.
 
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use dpe_connector::content::Page;
@@ -24,36 +25,36 @@ const PAGE_BYTES: usize = 128 << 10;
 /// become three, none of which is escaped.
 const ESCAPED_BYTES: usize = 6;
 
-/// What the names of the members of an element have in JSON, in bytes.
-const METADATA_BYTES: usize = 512;
+/// About what the metadata of a commit adds to its message in JSON, in bytes.
+pub(super) const METADATA_BYTES: usize = 512;
+
+/// Returns the longest text a page of these commits may have in JSON, in bytes. Pages are not
+/// made for that, so it is mostly far more than they have.
+pub(crate) fn longest_page(commits: &Commits) -> usize {
+    let metadata = ESCAPED_BYTES * commits.longest_head + METADATA_BYTES;
+    let pieces = 1 + commits.longest_message / message::ELEMENT_BYTES;
+    let texts = ESCAPED_BYTES * (PAGE_BYTES + commits.longest_message);
+    texts + metadata * (PAGE_COMMITS + pieces)
+}
 
 /// The pages, made one after the other.
-pub(crate) struct Pages {
+pub(crate) struct Pages<I: Iterator<Item = Placed>> {
     repository: Arc<Repository>,
-    commits: std::iter::Peekable<std::vec::IntoIter<Placed>>,
+    commits: Peekable<I>,
     month: String,
     /// Number of the last page of that month.
     part: usize,
 }
 
-impl Pages {
+impl<I: Iterator<Item = Placed>> Pages<I> {
     /// Returns the pages of these commits, which are in order.
-    pub(crate) fn of(repository: Arc<Repository>, commits: Commits) -> Self {
+    pub(crate) fn of(repository: Arc<Repository>, commits: I) -> Self {
         Self {
             repository,
-            commits: commits.placed.into_iter().peekable(),
+            commits: commits.peekable(),
             month: String::new(),
             part: 0,
         }
-    }
-
-    /// Returns the longest text a page of these commits may have in JSON, in bytes. Pages are not
-    /// made for that, so it is mostly far more than they have.
-    pub(crate) fn longest(commits: &Commits) -> usize {
-        let metadata = ESCAPED_BYTES * commits.longest_head + METADATA_BYTES;
-        let pieces = 1 + commits.longest_message / message::ELEMENT_BYTES;
-        let texts = ESCAPED_BYTES * (PAGE_BYTES + commits.longest_message);
-        texts + metadata * (PAGE_COMMITS + pieces)
     }
 
     /// Returns whether there is no page any more.
@@ -102,7 +103,7 @@ impl Pages {
     }
 }
 
-impl Iterator for Pages {
+impl<I: Iterator<Item = Placed>> Iterator for Pages<I> {
     /// A page, and the length of its texts in bytes.
     type Item = Result<(Page, usize), String>;
 
