@@ -44,6 +44,15 @@ exit $status
 /// What a shell makes of a command that it does not find, or cannot run.
 const NOT_STARTED: [i32; 2] = [126, 127];
 
+/// What git writes to stdout is short: one reference, with those of other folders of the same name.
+const OUTPUT_BYTES: u64 = 4 << 20;
+
+/// So much is read of a line for people,
+const LINE_BYTES: u64 = 8 << 10;
+
+/// and so much of a longer one is left out at its end, where a credential may be cut.
+const LINE_END_BYTES: usize = 2 << 10;
+
 /// Name of the secret that the manifest declares.
 const TOKEN: &str = "GIT_TOKEN";
 
@@ -102,7 +111,7 @@ impl Runner<'_> {
         let mut said = Said::default();
         let outcome = loop {
             while let Ok(line) = lines.try_recv() {
-                said.add(secrets.hide(&line));
+                said.add(line.hidden(&secrets));
             }
             if let Err(cancelled) = self.cancel.check() {
                 drop(guard.take());
@@ -124,7 +133,7 @@ impl Runner<'_> {
             while Instant::now() < end
                 && let Ok(line) = lines.recv_timeout(POLL)
             {
-                said.add(secrets.hide(&line));
+                said.add(line.hidden(&secrets));
             }
             judged(status, output, &mut said)
         });
@@ -235,6 +244,8 @@ fn judged(
     }
     match output {
         Ok(output) if status.success() => Ok(output),
+        // It ends badly because nobody reads on.
+        Err(Cut::Long) => Err(Failed::Refused(Cut::Long.to_string())),
         Err(cut) if status.success() => Err(Failed::Refused(cut.to_string())),
         _ => {
             let why = said.take_reason();
@@ -250,36 +261,112 @@ fn judged(
 enum Cut {
     /// Its end did not come, or reading failed.
     Open,
+    /// It is more than git has to say.
+    Long,
 }
 
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open => f.write_str("what git wrote did not end"),
+            Self::Long => write!(f, "git wrote more than {OUTPUT_BYTES} bytes"),
         }
     }
 }
 
+/// A line for people.
+#[derive(Debug, PartialEq, Eq)]
+struct Line {
+    text: String,
+    /// Whether there was more.
+    is_cut: bool,
+}
+
+impl Line {
+    /// Returns the next line that is not empty, the beginning of one that is too long.
+    fn next(stderr: &mut impl BufRead) -> io::Result<Option<Self>> {
+        loop {
+            let mut line = Vec::new();
+            stderr
+                .by_ref()
+                .take(LINE_BYTES)
+                .read_until(b'\n', &mut line)?;
+            if line.is_empty() {
+                return Ok(None);
+            }
+            let is_cut = line.len() as u64 == LINE_BYTES && !line.ends_with(b"\n");
+            if is_cut {
+                stderr.skip_until(b'\n')?;
+            }
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if !line.is_empty() {
+                let text = shown(line);
+                return Ok(Some(Self { text, is_cut }));
+            }
+        }
+    }
+
+    /// Returns the line without these.
+    fn hidden(&self, secrets: &Secrets) -> String {
+        let mut text = secrets.hide(&self.text);
+        if self.is_cut {
+            let end = text.floor_char_boundary(text.len().saturating_sub(LINE_END_BYTES));
+            text.truncate(end);
+            text.push('…');
+        }
+        text
+    }
+}
+
 /// Reads what git writes on threads of their own, so that it never waits for us.
-fn listen(child: &mut Child) -> (Receiver<Result<Vec<u8>, Cut>>, Receiver<String>) {
+fn listen(child: &mut Child) -> (Receiver<Result<Vec<u8>, Cut>>, Receiver<Line>) {
     let (sender, out) = mpsc::channel();
-    if let Some(mut stdout) = child.stdout.take() {
+    if let Some(stdout) = child.stdout.take() {
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            let read = stdout.read_to_end(&mut bytes);
-            let _ = sender.send(read.map(|_| bytes).map_err(|_| Cut::Open));
+            let read = stdout.take(OUTPUT_BYTES + 1).read_to_end(&mut bytes);
+            let _ = sender.send(match read {
+                Ok(length) if length as u64 > OUTPUT_BYTES => Err(Cut::Long),
+                Ok(_) => Ok(bytes),
+                Err(_) => Err(Cut::Open),
+            });
         });
     }
     let (sender, lines) = mpsc::channel();
     if let Some(stderr) = child.stderr.take() {
         thread::spawn(move || {
-            for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
-                let line = line.strip_suffix(b"\r").unwrap_or(&line);
-                if !line.is_empty() && sender.send(shown(line)).is_err() {
+            let mut stderr = BufReader::new(stderr);
+            while let Ok(Some(line)) = Line::next(&mut stderr) {
+                if sender.send(line).is_err() {
                     return;
                 }
             }
         });
     }
     (out, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Place;
+
+    #[test]
+    fn of_a_line_of_any_length_the_beginning_is_told_without_secrets() {
+        let Ok(Place::Url(url)) = Place::parse("https://me:s3cret@h/x") else {
+            panic!("it is a URL");
+        };
+        let secrets = Secrets::of(&url, None);
+        // The first line is cut within the password.
+        let long = "x".repeat(8192 - 3);
+        let said = format!("{long}s3cret{long}{long}\n\r\nnext s3cret\r\nlast");
+        let mut said = said.as_bytes();
+        let mut lines = Vec::new();
+        while let Some(line) = Line::next(&mut said).unwrap() {
+            lines.push(line.hidden(&secrets));
+        }
+        let begins = format!("{}…", "x".repeat(8192 - 2048));
+        assert_eq!(lines, [&*begins, "next ***", "last"]);
+    }
 }
