@@ -279,6 +279,28 @@ fn who_holds_on_to_what_git_writes_makes_no_repository_empty() {
 }
 
 #[test]
+fn a_cache_that_is_always_deleted_is_made_once_more_and_no_further() {
+    let place = repository(&[("a.md", "# a")]);
+    let cache = place.path().join("home/.cache/dpe/git");
+    let asked = place.path().join("asked");
+    let path = git_after(
+        &place,
+        &format!(
+            "echo \"$1\" >>'{}'; rm -rf '{}'; exit 1",
+            asked.display(),
+            cache.display()
+        ),
+    );
+    let mut command = place.command();
+    let url = format!("file://{}", place.docs().display());
+    command.args(["push", "--connector", "git", &url]);
+    let refused = run(command.env("PATH", path));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let asked = fs::read_to_string(asked).unwrap();
+    assert_eq!(asked, "ls-remote\nls-remote\n", "{refused:?}");
+}
+
+#[test]
 fn nothing_of_a_credential_in_a_url_is_shown_or_given_as_an_argument() {
     let place = Place::new();
     let address = refusing_server();

@@ -25,6 +25,9 @@ use crate::repository::Repository;
 /// How often it is looked whether somebody else has ended fetching.
 const POLL: Duration = Duration::from_millis(50);
 
+/// A file in a fetched repository that is not to be used any more.
+const DAMAGED: &str = "dpe-damaged";
+
 /// A repository as it was fetched.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetched {
@@ -40,11 +43,10 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    /// Throws away what was fetched. Whoever is reading it meanwhile will find that it is gone, and
-    /// fetch again.
+    /// Sees to it that the next one who fetches begins anew: somebody may be fetching into it now.
     pub(crate) fn discard(&self) {
-        // What cannot be removed will fail again, and is reported then.
-        let _ = fs::remove_dir_all(&self.folder);
+        // What cannot be marked is gone already, or will fail again, and is reported then.
+        let _ = File::create(self.folder.join(DAMAGED));
     }
 }
 
@@ -61,9 +63,8 @@ pub(crate) fn fetch(
     stderr: &mut dyn Write,
     cancel: &CancelFlag,
 ) -> Result<Fetched, RpcError> {
-    let mut tries = 0..2;
+    let mut is_last = false;
     loop {
-        let is_last = tries.next().is_none();
         let base = base(setup).map_err(|why| why.into_error(&setup.place))?;
         let folder = base.join(short_hash(url.text.as_bytes()));
         let lock = Lock::wait(&folder, &setup.place, cancel)?;
@@ -84,6 +85,7 @@ pub(crate) fn fetch(
             return fetched;
         }
         cancel.check()?;
+        is_last = true;
     }
 }
 
@@ -250,6 +252,9 @@ impl Fetch<'_> {
     }
 
     fn fetched(&mut self) -> Result<Fetched, RpcError> {
+        if self.folder.join(DAMAGED).exists() {
+            self.clear(self.folder)?;
+        }
         let was_there = self.folder.exists();
         let fetched = |reference| Fetched {
             folder: self.folder.to_owned(),
@@ -289,11 +294,7 @@ impl Fetch<'_> {
         // Often it does not even answer any more.
         let found = self.ask()?.ok_or(refused.clone())?;
         let fresh = self.folder.with_extension("new");
-        let described = |why: io::Error| {
-            let why = format!("the cache {}: {why}", fresh.display());
-            source_failed(self.place, &why).retryable()
-        };
-        removed(&fresh).map_err(described)?;
+        self.clear(&fresh)?;
         self.prepare(&fresh, Some(format))?;
         if let Err(why) = self.bring(&fresh, &found, own) {
             // What is left is removed by the next one who comes here.
@@ -303,12 +304,19 @@ impl Fetch<'_> {
                 why => self.failed(why),
             });
         }
-        let described = |why: io::Error| {
-            let why = format!("the cache {}: {why}", self.folder.display());
-            source_failed(self.place, &why).retryable()
-        };
-        removed(self.folder).map_err(described)?;
-        fs::rename(&fresh, self.folder).map_err(described)
+        self.clear(self.folder)?;
+        let renamed = fs::rename(&fresh, self.folder);
+        renamed.map_err(|why| self.unusable(self.folder, &why))
+    }
+
+    /// Removes whatever is at a place of the cache.
+    fn clear(&self, folder: &Path) -> Result<(), RpcError> {
+        removed(folder).map_err(|why| self.unusable(folder, &why))
+    }
+
+    fn unusable(&self, folder: &Path, why: &io::Error) -> RpcError {
+        let why = format!("the cache {}: {why}", folder.display());
+        source_failed(self.place, &why).retryable()
     }
 
     /// Asks the other side what it has of that name; nothing if it is a HEAD without commits.
@@ -375,10 +383,7 @@ impl Fetch<'_> {
         if Repository::open(folder).is_ok_and(|repository| repository.with(is_wanted)) {
             return Ok(());
         }
-        removed(folder).map_err(|why| {
-            let why = format!("the cache {}: {why}", folder.display());
-            source_failed(self.place, &why).retryable()
-        })?;
+        self.clear(folder)?;
         let mut args: Vec<OsString> = ["init", "--quiet", "--bare", "--template="]
             .map(OsString::from)
             .into();
@@ -418,10 +423,7 @@ impl Fetch<'_> {
         match why {
             Failed::Cancelled(error) => error,
             // The folder it was to run in is gone: somebody deleted the cache.
-            Failed::NotStarted(why) if !self.base.is_dir() => {
-                let why = format!("the cache {}: {why}", self.base.display());
-                source_failed(self.place, &why).retryable()
-            }
+            Failed::NotStarted(why) if !self.base.is_dir() => self.unusable(self.base, &why),
             Failed::NotStarted(why) => {
                 let why = format!("git cannot be started: {why}; install it, or correct PATH");
                 source_failed(self.place, &why)

@@ -119,6 +119,7 @@ fn a_lost_blob_is_an_error_once_and_then_fetched_again() {
     fs::remove_file(object).unwrap();
     let scanned = cached.plugin(json!({})).scan(None);
     assert_eq!(scanned.lines(), ["!a.txt source_unavailable", "+b.txt"]);
+    assert!(cached.folder().exists(), "somebody may be fetching into it");
     assert_eq!(
         cached.plugin(json!({})).scan(None).lines(),
         ["+a.txt", "+b.txt"]
