@@ -1,7 +1,8 @@
 //! Where a repository is: on this machine, or behind a URL.
 //!
-//! A URL is taken apart once. Its credentials go their own way, and nothing that is shown, stored or
-//! handed to another program as an argument has them.
+//! A URL is taken apart once. User and password go their own way, and nothing that is shown, stored or
+//! handed to another program as an argument has them. A query is part of the address: it is not shown,
+//! but git and its helpers have it among their arguments.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
