@@ -118,6 +118,7 @@ fn base(setup: &Setup) -> Result<PathBuf, NoCache> {
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("dpe/git")))
         .or_else(|| absolute("HOME").map(|home| home.join(".cache/dpe/git")));
     let user = rustix::process::geteuid().as_raw();
+    let is_explicit = setup.config.cache.is_some();
     let is_shared = base.is_none();
     let base = base.unwrap_or_else(|| std::env::temp_dir().join(format!("dpe-git-{user}")));
     let described = |why: io::Error| NoCache {
@@ -137,14 +138,22 @@ fn base(setup: &Setup) -> Result<PathBuf, NoCache> {
         false => fs::metadata(&base),
     };
     let metadata = metadata.map_err(described)?;
-    let is_own = metadata.is_dir() && metadata.uid() == user;
-    if !is_own && (is_shared || user != 0) {
+    if !metadata.is_dir() || !may_use(user, metadata.uid(), is_explicit) {
         return Err(NoCache {
-            why: format!("the cache {} is somebody else's", base.display()),
+            why: format!(
+                "the cache {} is somebody else's; name another one with `cache`, or with XDG_CACHE_HOME",
+                base.display()
+            ),
             may_pass: false,
         });
     }
     Ok(base)
+}
+
+/// Returns whether a user runs git in a folder of this owner. Of others root uses only what it was
+/// told to: the environment of a caller may have led it here.
+fn may_use(user: u32, owner: u32, is_explicit: bool) -> bool {
+    owner == user || (user == 0 && is_explicit)
 }
 
 /// Held while something is fetched into a folder.
@@ -429,6 +438,29 @@ impl Fetch<'_> {
                 source_failed(self.place, &why)
             }
             Failed::Refused(why) => source_failed(self.place, &why).retryable(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_use;
+
+    #[test]
+    fn a_folder_of_somebody_else_is_used_by_root_alone_and_only_if_it_was_named() {
+        for (user, owner, is_explicit, expected) in [
+            (1000, 1000, false, true),
+            (1000, 1001, true, false),
+            (1000, 0, true, false),
+            (0, 0, false, true),
+            (0, 1000, false, false),
+            (0, 1000, true, true),
+        ] {
+            assert_eq!(
+                may_use(user, owner, is_explicit),
+                expected,
+                "{user} {owner} {is_explicit}"
+            );
         }
     }
 }
