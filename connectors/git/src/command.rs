@@ -7,6 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::iter;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -129,10 +130,7 @@ impl Runner<'_> {
             // first, for half of an output is like that of another repository.
             drop(guard);
             let output = out.recv_timeout(GRACE).unwrap_or(Err(Cut::Open));
-            let end = Instant::now() + GRACE;
-            while Instant::now() < end
-                && let Ok(line) = lines.recv_timeout(POLL)
-            {
+            for line in rest(&lines) {
                 said.add(line.hidden(&secrets));
             }
             judged(status, output, &mut said)
@@ -230,6 +228,12 @@ impl Runner<'_> {
         let token = std::env::var_os(TOKEN).filter(|token| !token.is_empty())?;
         Some((user.unwrap_or(TOKEN_USER).into(), token))
     }
+}
+
+/// Returns the lines that were still on their way when git ended.
+fn rest(lines: &Receiver<Line>) -> impl Iterator<Item = Line> {
+    let end = Instant::now() + GRACE;
+    iter::from_fn(move || lines.recv_timeout(POLL).ok()).take_while(move |_| Instant::now() < end)
 }
 
 /// Returns what git wrote, if its end means that this is all.

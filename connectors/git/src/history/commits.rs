@@ -71,20 +71,34 @@ pub(crate) fn walk(
     last: ObjectId,
     cancel: &CancelFlag,
 ) -> Result<Commits, Broken> {
+    let mut commits = Commits::default();
+    let mut met = meet(repository, last, &mut commits, cancel)?;
+    measure(&mut met).map_err(Broken::Damaged)?;
+    met.sort_unstable_by_key(|commit| (commit.time, commit.height, commit.id));
+    let placed = |Met { time, id, .. }| Placed { time, id };
+    commits.placed = met.into_iter().map(placed).collect();
+    Ok(commits)
+}
+
+/// Returns the commit `last` and all its ancestors as they are met, every one with the places of its
+/// parents.
+fn meet(
+    repository: &gix::Repository,
+    last: ObjectId,
+    commits: &mut Commits,
+    cancel: &CancelFlag,
+) -> Result<Vec<Met>, Broken> {
     let cut = cut(repository).map_err(Broken::Damaged)?;
     let mut numbers = HashMap::from([(last, 0)]);
     let mut waiting = vec![last];
     let mut met: Vec<Option<Met>> = vec![None];
-    let mut commits = Commits::default();
     while let Some(id) = waiting.pop() {
         cancel.check().map_err(Broken::Cancelled)?;
-        let found = look_at(repository, id, &mut commits);
-        let (time, parents) = found.map_err(Broken::Damaged)?;
-        let parents = if cut.contains(&id) {
-            Vec::new()
-        } else {
-            parents
-        };
+        let found = look_at(repository, id, commits);
+        let (time, mut parents) = found.map_err(Broken::Damaged)?;
+        if cut.contains(&id) {
+            parents.clear();
+        }
         let number = |parent| {
             *numbers.entry(parent).or_insert_with(|| {
                 waiting.push(parent);
@@ -100,12 +114,7 @@ pub(crate) fn walk(
             height: 0,
         });
     }
-    let mut met: Vec<Met> = met.into_iter().flatten().collect();
-    measure(&mut met).map_err(Broken::Damaged)?;
-    met.sort_unstable_by_key(|commit| (commit.time, commit.height, commit.id));
-    let placed = |Met { time, id, .. }| Placed { time, id };
-    commits.placed = met.into_iter().map(placed).collect();
-    Ok(commits)
+    Ok(met.into_iter().flatten().collect())
 }
 
 /// Returns when a commit was made, and its parents.

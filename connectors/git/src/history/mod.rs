@@ -128,9 +128,23 @@ impl Round {
                 }
             }
         }
+        self.say_changes(known, &came);
+        for subject in found.subjects {
+            let is_known = known.get(&subject.key) == subject.state.as_ref();
+            // What moved as well: a round whose cursor was not kept may have moved it already, to
+            // a place where it is no more (connector contract §21.3).
+            if subject.state.is_some() && !is_known {
+                self.waiting.push_back(subject);
+            }
+        }
+        self.heads.append(&mut came);
+    }
+
+    /// Says what was renamed and what has gone.
+    fn say_changes(&mut self, known: &Heads, came: &Heads) {
         let lost = |key: &str| !came.contains_key(key) && !self.heads.contains_key(key);
         let went: Vec<String> = known.keys().filter(|key| lost(key)).cloned().collect();
-        let moves = moves(known, &came, &went);
+        let moves = moves(known, came, &went);
         for (from, to) in &moves {
             let (from_uri, to_uri) = (self.uri(from), self.uri(to));
             self.items.say(&Item::Move { from_uri, to_uri });
@@ -142,15 +156,6 @@ impl Round {
             let file_uri = self.uri(key);
             self.items.say(&Item::Delete { file_uri });
         }
-        for subject in found.subjects {
-            let is_known = known.get(&subject.key) == subject.state.as_ref();
-            // What moved as well: a round whose cursor was not kept may have moved it already, to
-            // a place where it is no more (connector contract §21.3).
-            if subject.state.is_some() && !is_known {
-                self.waiting.push_back(subject);
-            }
-        }
-        self.heads.append(&mut came);
     }
 
     /// What cannot be looked at has not gone.
