@@ -145,7 +145,7 @@ impl OneSource<'_> {
         let error = match ended {
             Ok(ended) => {
                 report = ended;
-                PushError::of_report(&report, self.source.is_url())
+                PushError::of_report(&report, self.source.kind())
             }
             Err(error) => {
                 report.failures.push(error.failure());
@@ -305,7 +305,7 @@ impl OneSource<'_> {
             .await
             .map_err(|failure| PushError::Round {
                 failure,
-                from_url: self.source.is_url(),
+                origin: self.source.kind(),
             })
     }
 

@@ -206,10 +206,14 @@ fn what_is_wrong_with_a_source_is_said_once_with_what_to_do() {
         ssh.contains("read from remote repository: ssh: Could"),
         "{ssh}"
     );
-    let unknown = format!("file://{}", place.docs().display());
-    let unknown = said(&[&unknown, "--ref", "nope", "--prefix=dpe://ref/"]);
-    assert!(unknown.contains("there is no nope"), "{unknown}");
-    assert!(unknown.contains("--ref"), "{unknown}");
+    let docs = format!("file://{}", place.docs().display());
+    let local = said(&["docs", "--ref", "nope", "--prefix=dpe://local/"]);
+    let unknown = said(&[&docs, "--ref", "nope", "--prefix=dpe://ref/"]);
+    for said in [&local, &unknown] {
+        assert!(said.contains("docs: there is no nope in it"), "{said}");
+        assert!(said.contains("--ref"), "{said}");
+        assert!(!said.contains("input="), "{said}");
+    }
     assert!(!unknown.contains("mounted"), "{unknown}");
 }
 
@@ -347,6 +351,7 @@ fn a_url_that_is_not_understood_is_shown_without_its_credential() {
             assert_eq!(run.code, Some(3), "{run:?}");
             assert!(run.stderr.contains(is_shown), "{run:?}");
             assert!(!format!("{run:?}").contains("cret"), "{run:?}");
+            assert!(!run.stderr.contains("os error") || !url.contains("://"));
         }
     }
 }

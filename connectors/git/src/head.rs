@@ -69,10 +69,17 @@ pub(crate) fn commit(
         let found = catch_unwind(AssertUnwindSafe(parse));
         let found = found
             .map_err(|_| NoCommit::Refused(format!("{name} leads through a damaged object")))?;
-        let id = found
-            .map_err(|why| NoCommit::Damaged(format!("there is no {name}: {}", described(&why))))?;
+        let id = found.map_err(|why| NoCommit::Damaged(unfound(name, &described(&why))))?;
         peeled(repository, id, name).map(Some)
     })
+}
+
+/// Says of a name that it stands for nothing, or for more than one thing.
+fn unfound(name: &str, why: &str) -> String {
+    if why.contains("ambiguous") {
+        return format!("{name} may be more than one object; give more of its name");
+    }
+    format!("there is no {name} in it")
 }
 
 /// Follows tags to their end.

@@ -18,13 +18,27 @@ use crate::sync::report::{Outcome, Report};
 pub enum PushError {
     /// What was named is not there.
     #[error("cannot push {name}")]
-    #[diagnostic(code(dpe::push::source), help("{}", what_exists(name)))]
+    #[diagnostic(
+        code(dpe::push::source),
+        help("give what exists; nothing was deleted on the remote")
+    )]
     Source {
         /// What was named, without credentials.
         name: String,
         /// What the system said.
         #[source]
         source: std::io::Error,
+    },
+
+    /// What was named is a URL, and folders are pushed.
+    #[error("{url} is no folder or file, but a URL")]
+    #[diagnostic(
+        code(dpe::push::connector),
+        help("for the URL of a git repository add --connector git")
+    )]
+    Connector {
+        /// What was named, without credentials.
+        url: String,
     },
 
     /// What was named is neither here nor a URL that is fetched from.
@@ -122,18 +136,29 @@ pub enum PushError {
 
     /// Something ended the round.
     #[error("{} [{}]", failure.message, failure.code)]
-    #[diagnostic(code(dpe::push::round), help("{}", way_out(failure, *from_url)))]
+    #[diagnostic(code(dpe::push::round), help("{}", way_out(failure, *origin)))]
     Round {
         /// As reported.
         failure: Failure,
-        /// Whether the source is somewhere else.
-        from_url: bool,
+        /// What the source is.
+        origin: Origin,
     },
+}
+
+/// What a source is, as far as advice is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A folder, or files of one.
+    Folder,
+    /// A repository on this machine.
+    Repository,
+    /// A repository somewhere else.
+    Url,
 }
 
 impl PushError {
     /// Returns the error of a round that failed, from its report.
-    pub(super) fn of_report(report: &Report, from_url: bool) -> Option<Self> {
+    pub(super) fn of_report(report: &Report, origin: Origin) -> Option<Self> {
         if report.outcome != Outcome::Failed {
             return None;
         }
@@ -142,7 +167,7 @@ impl PushError {
         ending
             .next()
             .cloned()
-            .map(|failure| Self::Round { failure, from_url })
+            .map(|failure| Self::Round { failure, origin })
     }
 
     /// Returns the error as a failure object (connector contract §25).
@@ -173,25 +198,20 @@ impl PushError {
     }
 }
 
-/// What a person can do about a source that is not there.
-fn what_exists(name: &str) -> &'static str {
-    if name.contains("://") {
-        "for the URL of a git repository add --connector git"
-    } else {
-        "give what exists; nothing was deleted on the remote"
-    }
-}
-
 /// What a person can do about a round that failed.
-fn way_out(failure: &Failure, from_url: bool) -> &'static str {
+fn way_out(failure: &Failure, origin: Origin) -> &'static str {
     match &*failure.code {
         "mass_delete" => {
             "none of these was deleted. If the documents are really to go, push again with \
              --max-delete N or --max-delete N%"
         }
-        "source_failed" if from_url => {
+        "source_failed" if origin == Origin::Url => {
             "nothing was deleted on the remote; check the URL, --ref, and the credential: GIT_TOKEN, \
              or what git itself is set up with. If all of them are right, push again later"
+        }
+        "source_failed" if !failure.retryable && origin == Origin::Repository => {
+            "nothing was deleted on the remote; check that the repository is the right one, and mounted if \
+             it is on a disk of its own, and --ref"
         }
         "source_failed" if !failure.retryable => {
             "nothing was deleted on the remote; check that the source is the right one, and mounted if it \

@@ -15,7 +15,7 @@ use crate::config::Mask;
 use crate::model::FileUri;
 use crate::runner::Scope;
 
-use super::error::PushError;
+use super::error::{Origin, PushError};
 
 pub use folder::FolderSource;
 pub use repository::{RepositoryMode, RepositoryOptions, RepositorySource};
@@ -106,11 +106,14 @@ impl PushSource {
         }
     }
 
-    /// Returns whether the source is behind a URL.
-    pub(super) fn is_url(&self) -> bool {
+    /// Returns what the source is.
+    pub(super) fn kind(&self) -> Origin {
         match self {
-            Self::Folder(_) => false,
-            Self::Repository(repository) => matches!(repository.place, Place::Url(_)),
+            Self::Folder(_) => Origin::Folder,
+            Self::Repository(repository) => match repository.place {
+                Place::Folder(_) => Origin::Repository,
+                Place::Url(_) => Origin::Url,
+            },
         }
     }
 

@@ -158,7 +158,7 @@ impl Fetch<'_> {
         }
         Err(source_failed(
             self.place,
-            &format!("there is no {}", self.reference),
+            &format!("there is no {} in it", self.reference),
         ))
     }
 

@@ -89,9 +89,13 @@ enum Kind {
 }
 
 fn kind(path: &Path) -> Result<Kind, PushError> {
-    let metadata = std::fs::metadata(path).map_err(|source| PushError::Source {
-        name: shown(path),
-        source,
+    let metadata = std::fs::metadata(path).map_err(|source| {
+        let name = shown(path);
+        // What the system says of such a name helps nobody.
+        if name.contains("://") {
+            return PushError::Connector { url: name };
+        }
+        PushError::Source { name, source }
     })?;
     let inside_git = path
         .components()
