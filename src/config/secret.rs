@@ -270,12 +270,6 @@ fn lines(secret: &str) -> Vec<&str> {
 /// Returns a text raw, in JSON strings and pointers, with control characters made visible,
 /// percent-encoded, hexadecimal, and in base64 wherever in a longer text it may begin.
 fn spellings(text: &str) -> Vec<String> {
-    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-        .remove(b'-')
-        .remove(b'.')
-        .remove(b'_')
-        .remove(b'~');
-    let percent = utf8_percent_encode(text, RESERVED).to_string();
     let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     let quoted = text.replace('\\', r"\\").replace('"', "\\\"");
     let escaped = text.escape_debug().to_string();
@@ -285,11 +279,12 @@ fn spellings(text: &str) -> Vec<String> {
         escaped,
         quoted.replace('/', r"\/"),
         quoted,
-        lowercase_triplets(&percent),
-        percent,
         hex.to_uppercase(),
         hex,
     ];
+    for percent in percent_encoded(text) {
+        encoded.extend([lowercase_triplets(&percent), percent]);
+    }
     // As a whole, so that no character of it is left.
     encoded.extend([STANDARD.encode(text), URL_SAFE.encode(text)]);
     for before in 0..3 {
@@ -298,6 +293,37 @@ fn spellings(text: &str) -> Vec<String> {
     encoded.retain(|spelling| spelling.len() >= SHORT_BYTES);
     encoded.push(text.to_owned());
     encoded
+}
+
+/// Returns a text as it is percent-encoded: all that is reserved (RFC 3986), as a path, which keeps its
+/// slashes, and by the two functions of ECMAScript.
+fn percent_encoded(text: &str) -> [String; 4] {
+    const RESERVED: AsciiSet = NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~');
+    const PATH: AsciiSet = RESERVED.remove(b'/');
+    const COMPONENT: AsciiSet = RESERVED
+        .remove(b'!')
+        .remove(b'*')
+        .remove(b'\'')
+        .remove(b'(')
+        .remove(b')');
+    const URI: AsciiSet = COMPONENT
+        .remove(b';')
+        .remove(b'/')
+        .remove(b'?')
+        .remove(b':')
+        .remove(b'@')
+        .remove(b'&')
+        .remove(b'=')
+        .remove(b'+')
+        .remove(b'$')
+        .remove(b',')
+        .remove(b'#');
+    const SETS: [&AsciiSet; 4] = [&RESERVED, &PATH, &COMPONENT, &URI];
+    SETS.map(|kept| utf8_percent_encode(text, kept).to_string())
 }
 
 /// Returns a text as a token of a JSON pointer (RFC 6901).
@@ -353,6 +379,9 @@ mod tests {
             TOKEN.to_owned(),
             "t0p%2Fs3cr%3Ft%2Bv%C3%A4lue".to_owned(),
             "t0p%2fs3cr%3ft%2bv%c3%a4lue".to_owned(),
+            // Python's quote, and ECMAScript's encodeURI.
+            "t0p/s3cr%3Ft%2Bv%C3%A4lue".to_owned(),
+            "t0p/s3cr?t+v%C3%A4lue".to_owned(),
             r"t0p\/s3cr?t+välue".to_owned(),
             "7430702f733363723f742b76c3a46c7565".to_owned(),
             "7430702F733363723F742B76C3A46C7565".to_owned(),
