@@ -6,6 +6,12 @@ use http::{HeaderName, Method, header};
 use crate::model::Contract;
 use crate::protocol::headers;
 
+/// Longest body of most replies, in bytes: far beyond anything that is meant.
+pub const SHORT_REPLY: usize = 16 << 20;
+/// Longest body of a reply whose length nothing tells, in bytes: the pages of a document, of which
+/// each element takes about 75, or a list of documents.
+pub const LONG_REPLY: usize = 512 << 20;
+
 /// One request, relative to a remote.
 ///
 /// Credentials, compression and connection headers belong to the transport.
@@ -20,6 +26,8 @@ pub struct Request {
     pub headers: Vec<(HeaderName, String)>,
     /// Body, if the operation has one.
     pub body: Option<Bytes>,
+    /// Longest body, in bytes, of a reply that is read, unless it is the reply of an error.
+    pub longest_reply: usize,
 }
 
 impl Request {
@@ -30,12 +38,19 @@ impl Request {
             target: target.into(),
             headers: Vec::new(),
             body: None,
+            longest_reply: SHORT_REPLY,
         }
     }
 
     /// Adds one header field.
     pub(crate) fn with_header(mut self, name: HeaderName, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Expects up to `bytes` in the body of the reply, if that is more than most have.
+    pub(crate) fn expecting(mut self, bytes: usize) -> Self {
+        self.longest_reply = self.longest_reply.max(bytes);
         self
     }
 

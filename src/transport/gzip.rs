@@ -72,6 +72,7 @@ mod tests {
                 .map(|(name, value)| (name.clone(), (*value).to_owned()))
                 .collect(),
             body: Some(vec![b' '; length].into()),
+            longest_reply: 0,
         }
     }
 

@@ -30,8 +30,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Longest body of an error reply, in bytes: beyond any list of what is missing.
 const LONGEST_ERROR: usize = 16 << 20;
-/// Longest body of another reply, in bytes. The longest are outlines of large documents.
-const LONGEST_REPLY: usize = 2 << 30;
 
 /// A remote over the network.
 pub struct Http {
@@ -51,6 +49,7 @@ struct Prepared {
     url: Url,
     headers: HeaderMap,
     body: Option<Bytes>,
+    longest_reply: usize,
 }
 
 impl Http {
@@ -123,6 +122,7 @@ impl Http {
             url,
             headers,
             body,
+            longest_reply: request.longest_reply,
         })
     }
 
@@ -153,7 +153,10 @@ impl Http {
             .map_err(|Stalled| self.silent("the remote did not answer"))?
             .map_err(|error| not_answered(&error))?;
         let mut body = BytesMut::new();
-        let longest = longest(reply.status().as_u16());
+        let longest = match reply.status().as_u16() {
+            400.. => LONGEST_ERROR,
+            _ => prepared.longest_reply,
+        };
         loop {
             let part = patience::for_part(reply.chunk(), self.timeout)
                 .await
@@ -249,15 +252,6 @@ fn through(proxy: &Proxy) -> Result<reqwest::Proxy, TransportError> {
         through = through.custom_http_auth(value);
     }
     Ok(through)
-}
-
-/// Returns the most bytes that are read of a reply.
-fn longest(status: u16) -> usize {
-    if status >= 400 {
-        LONGEST_ERROR
-    } else {
-        LONGEST_REPLY
-    }
 }
 
 /// Only an error of connecting proves that nothing was sent (HTTP binding §15.1). A connection

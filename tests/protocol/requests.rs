@@ -241,3 +241,47 @@ async fn client_and_embedded_remote_understand_each_other() {
         "{refused}"
     );
 }
+
+#[test]
+fn replies_have_room_for_what_was_asked_and_not_for_more() {
+    let document = uri("x:d");
+    // A hash of contract 1 has 69 bytes, and an entry its name and brackets around it.
+    let entry = |hash: &str| format!(r#"{{"doc_hash":"{hash}"}},"#).len();
+    let entry = entry(&empty().to_string());
+    let request = wire::heads::Request {
+        uris: &vec!["x:d"; 1_000_000],
+    };
+    let room = request.into_http(CONTRACT).longest_reply;
+    assert!(room > 1_000_000 * entry, "{room}");
+    let pages = vec![r#"{"elements":[]}"#; 1_000_000];
+    let request = wire::negotiate::Request {
+        file_uri: &document,
+        document: "{}",
+        pages: &pages,
+    };
+    let request = request.into_http(CONTRACT);
+    assert!(request.longest_reply > request.body.unwrap().len());
+    let skeleton = wire::skeleton::Request { uri: &document }.into_http(CONTRACT);
+    let list = |limit| {
+        let (prefix, cursor) = ("", None);
+        let request = wire::list::Request {
+            prefix,
+            cursor,
+            limit,
+        };
+        request.into_http(CONTRACT).longest_reply
+    };
+    let short = [
+        wire::capabilities::Request.into_http().longest_reply,
+        wire::heads::Request { uris: &["x:d"] }
+            .into_http(CONTRACT)
+            .longest_reply,
+        list(Some(1)),
+    ];
+    for short in short {
+        assert!((1 << 20..=16 << 20).contains(&short), "{short}");
+    }
+    for long in [skeleton.longest_reply, list(None), list(Some(u64::MAX))] {
+        assert!((256 << 20..1 << 30).contains(&long), "{long}");
+    }
+}

@@ -106,6 +106,7 @@ impl Remote {
             target: target.to_owned(),
             headers: headers.map(|(n, v)| (name(n), (*v).to_owned())).collect(),
             body: body.into().map(Bytes::from),
+            longest_reply: 1 << 20,
         };
         let response = self.transport.send(request).await.unwrap();
         Reply {

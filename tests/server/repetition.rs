@@ -54,6 +54,7 @@ fn get(contract: &str) -> Request {
         target: target("x:d"),
         headers: vec![(name, contract.to_owned())],
         body: None,
+        longest_reply: 1 << 20,
     }
 }
 

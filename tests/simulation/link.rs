@@ -210,6 +210,7 @@ impl<'a, T: Transport> Link<'a, T> {
             target: "__hooks__/expire-session".into(),
             headers: vec![(header::CONTENT_TYPE, "application/json".into())],
             body: Some(format!(r#"{{"session_id":"{session}"}}"#).into()),
+            longest_reply: 1 << 20,
         };
         let response = self.far.send(request).await.unwrap();
         assert_eq!(response.status, 200, "{:?}", response.body);

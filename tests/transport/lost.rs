@@ -232,7 +232,9 @@ async fn an_error_reply_of_more_than_16_mib_is_given_up_and_another_is_read_in_f
             let _ = stream.write_all(&vec![b'x'; length]).await;
         })
         .await;
-        let sent = raw::send(&format!("http://{address}"), &network(), get("x")).await;
+        let mut request = get("x");
+        request.longest_reply = 2 * LIMIT;
+        let sent = raw::send(&format!("http://{address}"), &network(), request).await;
         if is_read {
             assert_eq!(sent.unwrap().body.len(), length);
         } else {

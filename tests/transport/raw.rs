@@ -126,6 +126,7 @@ pub(super) fn get(target: &str) -> Request {
         target: target.to_owned(),
         headers: Vec::new(),
         body: None,
+        longest_reply: 100_000,
     }
 }
 
@@ -136,6 +137,7 @@ pub(super) fn put(media_type: &str, body: impl Into<Bytes>) -> Request {
         target: "documents?uri=x".to_owned(),
         headers: vec![(header::CONTENT_TYPE, media_type.to_owned())],
         body: Some(body.into()),
+        longest_reply: 100_000,
     }
 }
 

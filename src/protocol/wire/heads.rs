@@ -8,6 +8,9 @@ use crate::protocol::reply::{self, ReplyError};
 use crate::protocol::wire::envelope::{self, InvalidEnvelope};
 use crate::protocol::{self, Response, routes};
 
+/// What one entry of a reply may take, in bytes, many times what it does.
+const ENTRY_BYTES: usize = 1 << 10;
+
 /// Asks for the heads of `uris`, at most `batch_head_max` of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a, S> {
@@ -28,6 +31,7 @@ impl<S: AsRef<str>> Request<'_, S> {
         body.end_object();
         protocol::Request::new(Method::POST, routes::HEADS)
             .under(contract)
+            .expecting(self.uris.len().saturating_mul(ENTRY_BYTES))
             .with_json(body.into_bytes())
     }
 }

@@ -5,7 +5,11 @@ use http::Method;
 use crate::json::{Value, Writer};
 use crate::model::{Contract, FileUri, Hash};
 use crate::protocol::reply::{self, ReplyError};
+use crate::protocol::request::LONG_REPLY;
 use crate::protocol::{self, Response, routes};
+
+/// What one entry of a reply may take, in bytes; URIs have no longest.
+const ENTRY_BYTES: usize = 64 << 10;
 
 /// Asks for documents whose normalised URI begins with `prefix`.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +26,13 @@ impl Request<'_> {
     /// Returns the request as it travels.
     pub fn into_http(self, contract: Contract) -> protocol::Request {
         let target = routes::list(self.prefix, self.cursor, self.limit);
-        protocol::Request::new(Method::GET, target).under(contract)
+        let longest = match self.limit.map(usize::try_from) {
+            Some(Ok(limit)) => limit.saturating_mul(ENTRY_BYTES).min(LONG_REPLY),
+            _ => LONG_REPLY,
+        };
+        protocol::Request::new(Method::GET, target)
+            .under(contract)
+            .expecting(longest)
     }
 }
 

@@ -24,9 +24,12 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// Returns the request as it travels.
     pub fn into_http(self, contract: Contract) -> protocol::Request {
+        let body = self.body();
         protocol::Request::new(Method::POST, routes::NEGOTIATE)
             .under(contract)
-            .with_json(self.body())
+            // Only what the request names can be missing, and is named again.
+            .expecting(body.len().saturating_mul(2))
+            .with_json(body)
     }
 
     pub(in crate::protocol) fn body(&self) -> Vec<u8> {

@@ -5,6 +5,7 @@ use http::Method;
 use crate::json::{Value, Writer};
 use crate::model::{self, Contract, Contracts, FileUri, Hash};
 use crate::protocol::reply::{self, ReplyError};
+use crate::protocol::request::LONG_REPLY;
 use crate::protocol::{self, ErrorCode, Response, routes};
 
 /// Asks for the skeleton of `uri`.
@@ -17,7 +18,9 @@ pub struct Request<'a> {
 impl Request<'_> {
     /// Returns the request as it travels.
     pub fn into_http(self, contract: Contract) -> protocol::Request {
-        protocol::Request::new(Method::GET, routes::document(self.uri.as_str())).under(contract)
+        protocol::Request::new(Method::GET, routes::document(self.uri.as_str()))
+            .under(contract)
+            .expecting(LONG_REPLY)
     }
 }
 
