@@ -403,6 +403,14 @@ fn what_is_missing_is_said_before_anything_is_checked() {
 }
 
 #[test]
+fn a_source_that_no_scan_can_read_is_no_fault_whatever_the_scan_asks_for() {
+    let output = Probed::new(MANIFEST).check(&["--json"], "no rule, but has no source");
+    assert_eq!(with_verdict(&output, "failed"), BTreeSet::new());
+    assert!(with_verdict(&output, "skipped").contains("unknown_next"));
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
 fn what_a_missing_source_hides_is_skipped_and_no_fault_of_the_connector() {
     for (name, config) in [
         ("fs", r#"{"root":"/nowhere/at/all"}"#),

@@ -65,6 +65,8 @@ def initialize(params):
 def scan(params):
     global rounds
     found, following = items(), params.get("next")
+    if breaks("no rule, but has no source"):
+        raise Refused(-32003)
     if following is None:
         rounds += 1
         handed_out.clear()

@@ -56,15 +56,14 @@ pub(super) async fn check(bench: &mut Bench<'_>) {
     let first = full_round(bench, &mut opened).await;
     let session = &mut opened.session;
     bench.take(rule::UNKNOWN_HANDLE, unknown_handle(session).await);
-    bench.take(rule::UNKNOWN_NEXT, unknown_next(session).await);
+    let of_a_source = |found: Found<String>| match first {
+        Some(_) => found.map_err(Why::with_a_source),
+        None => found,
+    };
+    let refused = unknown_next(session).await;
+    bench.take(rule::UNKNOWN_NEXT, of_a_source(refused));
     let cancelled = ends::cancel(session).await;
-    bench.take(
-        rule::CANCEL,
-        match first {
-            Some(_) => cancelled.map_err(Why::with_a_source),
-            None => cancelled,
-        },
-    );
+    bench.take(rule::CANCEL, of_a_source(cancelled));
     bench.take(rule::SHUTDOWN, ends::shutdown(session).await);
     bench.take(rule::OVERSIZED, oversized(subject).await);
     match first {

@@ -159,6 +159,11 @@ impl<'s> Session<'s> {
         let expected = code.number();
         match self.ask(method, params, within).await? {
             Reply::Refused { code, .. } if code == expected => Ok(format!("refused with {code}")),
+            Reply::Refused { code, message, .. }
+                if method == "scan" && code == ErrorCode::SourceFailed.number() =>
+            {
+                Err(Why::Source(message))
+            }
             Reply::Refused { code, .. } => Err(Why::Broken(format!(
                 "{method} was refused with {code}, not {expected}"
             ))),
