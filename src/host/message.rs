@@ -2,7 +2,7 @@
 
 use dpe_connector::ErrorCode;
 
-use crate::json::{Text, Value};
+use crate::json::{NumberClass, Text, Value};
 
 /// A response that keeps the rules.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl ResultText {
 /// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ErrorResponse {
-    /// The number, which may be none of the contract's.
+    /// The number, which may be none of the contract's; one that is too large is the largest.
     pub(super) code: i64,
     /// For people.
     pub(super) message: String,
@@ -101,7 +101,7 @@ pub(super) fn response(text: Text<'static>) -> Result<Response, String> {
 }
 
 fn error_response(error: Value<'_>) -> Result<ErrorResponse, String> {
-    let code = error.member("code").and_then(integer);
+    let code = error.member("code").and_then(any_integer);
     let message = error.member("message").and_then(Value::as_str);
     let (Some(code), Some(message)) = (code, message) else {
         return Err("an error without integer code and string message".into());
@@ -113,6 +113,21 @@ fn error_response(error: Value<'_>) -> Result<ErrorResponse, String> {
         message: message.into_owned(),
         retryable: retryable.and_then(Value::as_bool) == Some(true),
     })
+}
+
+/// Reads an integer however large it is: it is only compared with a few others.
+fn any_integer(value: Value<'_>) -> Option<i64> {
+    let number = value.number()?;
+    if number.class() == NumberClass::Float {
+        return None;
+    }
+    let literal = number.literal();
+    let outermost = if literal.starts_with('-') {
+        i64::MIN
+    } else {
+        i64::MAX
+    };
+    Some(literal.parse().unwrap_or(outermost))
 }
 
 fn integer(value: Value<'_>) -> Option<i64> {
@@ -172,6 +187,23 @@ mod tests {
     }
 
     #[test]
+    fn a_code_may_be_any_integer() {
+        for code in [
+            "9007199254740992",
+            "-9007199254740992",
+            "9223372036854775808",
+            "-1000000000000000000000",
+        ] {
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":""}}}}"#);
+            let Outcome::Error(error) = parse(line.into_bytes()).unwrap().outcome else {
+                panic!("expected an error");
+            };
+            assert_eq!(error.name(), "unknown_error", "{code}");
+        }
+    }
+
+    #[test]
     fn every_violation_of_the_envelope_is_refused() {
         for line in [
             "",
@@ -193,6 +225,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1.0,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":"1","message":""}}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1e300,"message":""}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.0,"message":""}}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":null}"#,
         ] {
             assert!(!refused(line).is_empty(), "{line}");

@@ -216,7 +216,7 @@ fn classify_reply(error: &ReplyError, outcome_unknown: bool) -> Failure {
         ReplyError::Unexpected { status, .. } => {
             let message = format!("the remote answered with status {status}, which is not DPE");
             Failure::new(Level::Round, remote, "remote_protocol_error", message)
-                .retryable(*status >= 500)
+                .retryable((500..600).contains(status))
         }
         ReplyError::Incompatible { .. } => Failure::new(
             Level::Instance,

@@ -55,7 +55,14 @@ fn caller_whom_the_remote_does_not_know_has_to_do_something_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn page_of_a_gateway_is_no_remote_and_worth_another_try_only_for_5xx() {
-    for (status, retryable) in [(404, false), (403, false), (503, true), (500, true)] {
+    for (status, retryable) in [
+        (404, false),
+        (403, false),
+        (503, true),
+        (500, true),
+        (600, false),
+        (999, false),
+    ] {
         let mut rig = Rig::scripted();
         let proxy = FaultProxy::before(&rig.served.url).await;
         rig.definition["remote"]["url"] = json!(proxy.url);
