@@ -337,7 +337,7 @@ impl Done {
             cursor_given,
             supports_cursor,
         };
-        batch(self.0.value(), asked)
+        batch(self.0.value(), asked).map_err(|refused| refused.why)
     }
 
     /// Reads the result of `read_blob`.

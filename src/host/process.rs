@@ -14,14 +14,16 @@ use dpe_connector::{PROTOCOL_VERSION, ScanParams};
 
 use crate::config::Mask;
 use crate::sync::failure::{Failure, FailureSource, Level};
-use crate::sync::ports::{Batch, BlobChunk, BlobFailure, PluginIdentity, ScanRequest, Source};
+use crate::sync::ports::{
+    Batch, BlobChunk, BlobFailure, PluginIdentity, ScanFailure, ScanRequest, Source,
+};
 
 use super::blob;
 use super::connection::{Answer, Broken, Connection};
 use super::event::OnProcess;
 use super::initialize;
 use super::message::{ErrorResponse, Outcome};
-use super::scan::{Asked, batch};
+use super::scan::{Asked, NoBatch, batch};
 use super::spawn::{Program, spawn};
 
 /// Default of `max_message_bytes` (connector contract §34).
@@ -134,9 +136,9 @@ impl Source for ConnectorProcess {
         &self.identity
     }
 
-    async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
+    async fn scan(&mut self, request: ScanRequest) -> Result<Batch, ScanFailure> {
         let Some(connection) = self.connection.as_mut() else {
-            return Err(ended_before());
+            return Err(ended_before().into());
         };
         let is_following = request.next.is_some();
         if !is_following {
@@ -152,21 +154,27 @@ impl Source for ConnectorProcess {
             supports_cursor: self.identity.supports_cursor,
         };
         let answer = connection.exchange("scan", params, self.deadlines.scan);
-        let failure = match answer.await {
+        let (failure, incremental) = match answer.await {
             Ok(Answer::InTime(Outcome::Result(result))) => match batch(result.value(), asked) {
                 Ok(batch) => return Ok(batch),
-                Err(why) => violation(&format!("the result of scan: {why}")),
+                Err(NoBatch { why, incremental }) => {
+                    let why = format!("the result of scan: {why}");
+                    (violation(&why), incremental)
+                }
             },
             Ok(Answer::InTime(Outcome::Error(error))) => {
-                return Err(scan_refused(&error, is_following));
+                return Err(scan_refused(&error, is_following).into());
             }
             Ok(Answer::AfterCancel) => {
                 let why = format!("no batch within {:?}", self.deadlines.scan);
-                return Err(Failure::round("timeout", why).retryable(true));
+                return Err(Failure::round("timeout", why).retryable(true).into());
             }
-            Err(broken) => of(&broken),
+            Err(broken) => (of(&broken), None),
         };
-        Err(self.break_off(failure).await)
+        Err(ScanFailure {
+            failure: self.break_off(failure).await,
+            incremental,
+        })
     }
 
     async fn read_blob(

@@ -13,8 +13,24 @@ pub(super) struct Asked {
     pub(super) supports_cursor: bool,
 }
 
-/// Reads the result of `scan`; the error names the rule it breaks.
-pub(super) fn batch(result: Value<'_>, asked: Asked) -> Result<Batch, &'static str> {
+/// Why the result of `scan` is no batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoBatch {
+    /// The rule it breaks.
+    pub(super) why: &'static str,
+    /// What it says of itself, if it has the shape of a final batch.
+    pub(super) incremental: Option<bool>,
+}
+
+impl From<&'static str> for NoBatch {
+    fn from(why: &'static str) -> Self {
+        let incremental = None;
+        Self { why, incremental }
+    }
+}
+
+/// Reads the result of `scan`.
+pub(super) fn batch(result: Value<'_>, asked: Asked) -> Result<Batch, NoBatch> {
     let (mut items, mut next, mut cursor, mut incremental) = (None, None, None, None);
     for (name, value) in result.members().ok_or("no object")? {
         match &*name {
@@ -22,7 +38,7 @@ pub(super) fn batch(result: Value<'_>, asked: Asked) -> Result<Batch, &'static s
             "next" => next = Some(value),
             "cursor" => cursor = Some(value),
             "incremental" => incremental = Some(value),
-            _ => return Err("an undefined member"),
+            _ => return Err("an undefined member".into()),
         }
     }
     let items = items.filter(|value| value.items().is_some());
@@ -32,7 +48,7 @@ pub(super) fn batch(result: Value<'_>, asked: Asked) -> Result<Batch, &'static s
             let next = next.as_str().ok_or("`next` is no string")?;
             BatchEnd::Next(next.into_owned())
         }
-        Some(_) => return Err("`next` together with `cursor` or `incremental`"),
+        Some(_) => return Err("`next` together with `cursor` or `incremental`".into()),
         None => last(cursor, incremental, asked)?,
     };
     let text = items.raw().as_bytes().to_vec();
@@ -46,21 +62,27 @@ fn last(
     cursor: Option<Value<'_>>,
     incremental: Option<Value<'_>>,
     asked: Asked,
-) -> Result<BatchEnd, &'static str> {
+) -> Result<BatchEnd, NoBatch> {
     let cursor = cursor.ok_or("a final batch without `cursor`")?;
     let cursor = match cursor.as_str() {
         Some(cursor) => Some(cursor.into_owned()),
         None if cursor.is_null() => None,
-        None => return Err("`cursor` is neither a string nor null"),
+        None => return Err("`cursor` is neither a string nor null".into()),
     };
     let incremental = incremental
         .and_then(Value::as_bool)
         .ok_or("a final batch without a boolean `incremental`")?;
+    let contradiction = |why| NoBatch {
+        why,
+        incremental: Some(incremental),
+    };
     if incremental && !asked.cursor_given {
-        return Err("`incremental` is true although no cursor was given");
+        let why = "`incremental` is true although no cursor was given";
+        return Err(contradiction(why));
     }
     if cursor.is_some() && !asked.supports_cursor {
-        return Err("a cursor from a plugin without `supports_cursor`");
+        let why = "a cursor from a plugin without `supports_cursor`";
+        return Err(contradiction(why));
     }
     Ok(BatchEnd::Final {
         cursor,
@@ -77,7 +99,7 @@ mod tests {
         supports_cursor: true,
     };
 
-    fn judged(result: &str, asked: Asked) -> Result<Batch, &'static str> {
+    fn judged(result: &str, asked: Asked) -> Result<Batch, NoBatch> {
         let text = Text::parse(result.as_bytes()).unwrap();
         batch(text.root(), asked)
     }
@@ -123,22 +145,26 @@ mod tests {
             r#"{"items":[],"cursor":"c","incremental":null}"#,
             r#"{"items":[],"next":"p","more":1}"#,
         ] {
-            assert!(judged(text, CAPABLE).is_err(), "{text}");
+            let refused = judged(text, CAPABLE).unwrap_err();
+            assert_eq!(refused.incremental, None, "{text}");
         }
     }
 
     #[test]
-    fn claims_that_contradict_the_request_are_refused() {
+    fn claims_that_contradict_the_request_are_refused_and_told() {
         let text = r#"{"items":[],"cursor":"c","incremental":true}"#;
         let without = Asked {
             cursor_given: false,
             ..CAPABLE
         };
-        assert!(judged(text, without).is_err());
+        let refused = judged(text, without).unwrap_err();
+        assert_eq!(refused.incremental, Some(true));
         let incapable = Asked {
             supports_cursor: false,
             ..CAPABLE
         };
-        assert!(judged(text, incapable).is_err());
+        let text = r#"{"items":[],"cursor":"c","incremental":false}"#;
+        let refused = judged(text, incapable).unwrap_err();
+        assert_eq!(refused.incremental, Some(false));
     }
 }

@@ -53,17 +53,24 @@ impl Enumeration {
         landing: &mut Landing<'_, R>,
     ) -> Result<Enumerated, Failure> {
         let given = asked.cursor.is_some();
-        let Self {
-            gate,
-            mentions,
-            incremental,
-        } = self;
         let Asked {
             assembly,
             cursor,
             max_items,
         } = asked;
         let mut feed = Feed::new(source, spool, assembly, max_items, cursor);
+        let ended = self.pull(&mut feed, given, landing).await;
+        self.incremental = feed.incremental();
+        ended
+    }
+
+    async fn pull<R: Remote, S: Source>(
+        &mut self,
+        feed: &mut Feed<'_, S>,
+        given: bool,
+        landing: &mut Landing<'_, R>,
+    ) -> Result<Enumerated, Failure> {
+        let Self { gate, mentions, .. } = self;
         let cancel = landing.cancel;
         let mut portion = unless(cancel, feed.next(|item| mentions.produced(item))).await?;
         loop {
@@ -72,7 +79,6 @@ impl Enumeration {
                 if enumerated.incremental && !given {
                     return Err(Failure::protocol("`incremental` without a cursor"));
                 }
-                *incremental = Some(enumerated.incremental);
                 landing.land(steps).await?;
                 return Ok(enumerated);
             }

@@ -26,6 +26,8 @@ pub(super) struct Feed<'a, S> {
     wanted: Option<HashSet<FileUri>>,
     max_items: u32,
     place: Place,
+    /// What the final batch said of itself, once it has come.
+    incremental: Option<bool>,
 }
 
 /// How far a pass has come.
@@ -76,6 +78,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 next: None,
                 max_items,
             }),
+            incremental: None,
         }
     }
 
@@ -85,6 +88,11 @@ impl<'a, S: Source> Feed<'a, S> {
             wanted: Some(wanted),
             ..self
         }
+    }
+
+    /// Returns what the final batch said of itself, if it came, whatever was wrong with it (§23).
+    pub(super) fn incremental(&self) -> Option<bool> {
+        self.incremental
     }
 
     /// Takes the next items; every one of them is shown to `seen` first.
@@ -100,7 +108,7 @@ impl<'a, S: Source> Feed<'a, S> {
         let (batch, taken) = match std::mem::replace(&mut self.place, Place::After) {
             Place::Before(request) => {
                 self.spool.forget_handles();
-                let batch = self.source.scan(request).await?;
+                let batch = self.scan(request).await?;
                 self.announce(&batch);
                 portion.message_bytes = batch.items.source().len();
                 (batch, 0)
@@ -125,6 +133,19 @@ impl<'a, S: Source> Feed<'a, S> {
             None => portion.end = self.after(batch.end, &mut portion.steps),
         }
         Ok(portion)
+    }
+
+    async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
+        let scanned = self.source.scan(request).await;
+        self.incremental = match &scanned {
+            Ok(Batch {
+                end: BatchEnd::Final { incremental, .. },
+                ..
+            }) => Some(*incremental),
+            Ok(_) => None,
+            Err(failed) => failed.incremental,
+        };
+        Ok(scanned?)
     }
 
     /// Goes on behind a batch that was taken as a whole.

@@ -421,7 +421,9 @@ mod tests {
     use crate::sync::assembly::Fetched;
     use crate::sync::byte_source::ByteSource;
     use crate::sync::failure::Failure;
-    use crate::sync::ports::{Batch, BlobChunk, BlobFailure, PluginIdentity, ScanRequest, Source};
+    use crate::sync::ports::{
+        Batch, BlobChunk, BlobFailure, PluginIdentity, ScanFailure, ScanRequest, Source,
+    };
 
     /// Inline bytes need no source.
     struct Nobody;
@@ -431,7 +433,7 @@ mod tests {
             unreachable!("nobody asks")
         }
 
-        async fn scan(&mut self, _: ScanRequest) -> Result<Batch, Failure> {
+        async fn scan(&mut self, _: ScanRequest) -> Result<Batch, ScanFailure> {
             unreachable!("nobody asks")
         }
 

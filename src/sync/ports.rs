@@ -100,8 +100,10 @@ pub trait Source: Send {
     /// # Errors
     ///
     /// A failure of level round or protocol; the source is of no further use.
-    fn scan(&mut self, request: ScanRequest)
-    -> impl Future<Output = Result<Batch, Failure>> + Send;
+    fn scan(
+        &mut self,
+        request: ScanRequest,
+    ) -> impl Future<Output = Result<Batch, ScanFailure>> + Send;
 
     /// Reads bytes behind `handle` from `offset` on: at most `max_bytes`, or what fits a message if
     /// that is less (§14.2).
@@ -169,6 +171,31 @@ pub enum BatchEnd {
         /// Whether the enumeration started from the given cursor.
         incremental: bool,
     },
+}
+
+/// Why there is no batch.
+#[derive(Clone, Debug)]
+pub struct ScanFailure {
+    /// A failure of level round or protocol.
+    pub failure: Failure,
+    /// What the final batch said of itself, if one came that cannot be taken: reports repeat it all
+    /// the same (connector contract §23).
+    pub incremental: Option<bool>,
+}
+
+impl From<Failure> for ScanFailure {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            incremental: None,
+        }
+    }
+}
+
+impl From<ScanFailure> for Failure {
+    fn from(failed: ScanFailure) -> Self {
+        failed.failure
+    }
 }
 
 /// A part of the bytes behind a handle.

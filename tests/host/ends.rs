@@ -119,7 +119,7 @@ shutdown()
     let mut process = script.start().await.unwrap();
     let failure = process.scan(ScanRequest::default()).await.unwrap_err();
     assert_failure(
-        &failure,
+        &failure.failure,
         Level::Round,
         FailureSource::Runner,
         "timeout",
@@ -181,7 +181,7 @@ async fn a_plugin_that_does_not_read_its_stdin_runs_into_the_timeout() {
     };
     let failure = process.scan(request).await.unwrap_err();
     assert_failure(
-        &failure,
+        &failure.failure,
         Level::Round,
         FailureSource::Runner,
         "timeout",

@@ -41,10 +41,10 @@ def error(request, code, data=None):
         body["data"] = data
     send({"jsonrpc": "2.0", "id": request["id"], "error": body})
 
-def initialize(version="1"):
+def initialize(version="1", supports_cursor=True):
     result(read(), {"protocol_version": "dpe-connector/1",
                     "plugin": {"name": "scripted", "version": version},
-                    "capabilities": {"supports_cursor": True}})
+                    "capabilities": {"supports_cursor": supports_cursor}})
 
 FINAL = {"items": [], "cursor": "c", "incremental": False}
 
@@ -135,15 +135,15 @@ impl Script {
     /// Starts the plugin and returns what a full scan gives.
     pub(crate) async fn scan(&self) -> Result<Batch, Failure> {
         let mut process = self.start().await?;
-        process.scan(ScanRequest::default()).await
+        Ok(process.scan(ScanRequest::default()).await?)
     }
 
     /// Returns the failure of a scan that has to fail, and how long it took.
     pub(crate) async fn failing_scan(&self) -> (Failure, Duration) {
         let mut process = self.start().await.unwrap();
         let began = Instant::now();
-        let failure = process.scan(ScanRequest::default()).await.unwrap_err();
-        (failure, began.elapsed())
+        let failed = process.scan(ScanRequest::default()).await.unwrap_err();
+        (failed.failure, began.elapsed())
     }
 }
 

@@ -177,7 +177,7 @@ shutdown()
         };
         let failure = process.scan(request).await.unwrap_err();
         assert_failure(
-            &failure,
+            &failure.failure,
             Level::Round,
             FailureSource::Plugin,
             name,

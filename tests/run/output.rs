@@ -339,3 +339,37 @@ shutdown()
     assert!(report.cursor_persisted);
     assert_eq!(report.cursor_held_since, None);
 }
+
+#[test]
+fn the_report_says_what_a_final_batch_said_even_if_it_broke_the_protocol() {
+    let item = r#"{"kind": "document", "file_uri": "t://p/a", "document": {"file_type": "md"}, "pages": []}"#;
+    for (supports_cursor, end, incremental) in [
+        (true, r#""cursor": "c", "incremental": True"#, json!(true)),
+        (
+            false,
+            r#""cursor": "c", "incremental": False"#,
+            json!(false),
+        ),
+        // This one is neither final nor intermediate.
+        (true, r#""cursor": "c", "incremental": 1"#, Value::Null),
+    ] {
+        let capability = if supports_cursor { "True" } else { "False" };
+        let instance = Instance::new(&format!(
+            "initialize(supports_cursor={capability})\nresult(read(), {{\"items\": [{item}], {end}}})\nread()"
+        ));
+        let ran = instance.run();
+        ran.assert_failed(2, "protocol", "runner", "protocol_error");
+        assert_eq!(ran.report()["incremental"], incremental, "{end}");
+        assert_eq!(ran.report()["counts"]["created"], 0);
+        assert!(instance.remote().is_empty(), "{end}");
+    }
+}
+
+#[test]
+fn an_error_code_beyond_every_limit_is_unknown() {
+    let instance =
+        Instance::new("initialize()\nerror(read(), 2 ** 80, {\"retryable\": True})\nshutdown()");
+    let ran = instance.run();
+    ran.assert_failed(2, "round", "plugin", "unknown_error");
+    assert_eq!(ran.report()["failures"][0]["retryable"], false);
+}

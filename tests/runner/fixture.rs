@@ -17,7 +17,8 @@ use dpe::sync::blobs::Blobs;
 use dpe::sync::event::{Event, Observer};
 use dpe::sync::failure::{Failure, FailureSource, Level};
 use dpe::sync::ports::{
-    Base, Batch, BatchEnd, BlobChunk, BlobFailure, PluginIdentity, Remote, ScanRequest, Source,
+    Base, Batch, BatchEnd, BlobChunk, BlobFailure, PluginIdentity, Remote, ScanFailure,
+    ScanRequest, Source,
 };
 use dpe::sync::report::Report;
 use tempfile::TempDir;
@@ -78,7 +79,7 @@ impl Source for Scripted {
         &self.identity
     }
 
-    async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
+    async fn scan(&mut self, request: ScanRequest) -> Result<Batch, ScanFailure> {
         self.asked.push(request);
         if self.hangs && self.script.is_empty() {
             std::future::pending::<()>().await;
