@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
 use super::error::StateError;
 
@@ -34,6 +36,7 @@ pub(super) fn open(path: &Path, schema: &Schema) -> Result<Connection, StateErro
         Err(error) if error.kind() == io::ErrorKind::NotFound => create_file(path, schema)?,
         Err(error) => return Err(StateError::io(path, error)),
     }
+    make_writable(path)?;
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
     let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(broken)?;
@@ -90,6 +93,26 @@ pub(super) fn remove_unfinished(directory: &Path) -> io::Result<()> {
             std::fs::remove_dir_all(entry.path())?;
         } else {
             std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes sure that a database and the files beside it can be written. SQLite gives new ones the
+/// mode of the database, and does not take them away again if that is write-protected: they would
+/// keep later runs from writing when it is not any more.
+fn make_writable(path: &Path) -> Result<(), StateError> {
+    let unavailable = |path: &Path, error| StateError::io(path, error);
+    let may_write = |path: &Path| access(path, Access::WRITE_OK);
+    may_write(path).map_err(|error| unavailable(path, error.into()))?;
+    for suffix in ["-wal", "-shm"] {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(suffix);
+        let beside = Path::new(&beside);
+        if may_write(beside) == Err(Errno::ACCESS) {
+            std::fs::metadata(path)
+                .and_then(|metadata| std::fs::set_permissions(beside, metadata.permissions()))
+                .map_err(|error| unavailable(beside, error))?;
         }
     }
     Ok(())

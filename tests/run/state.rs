@@ -1,11 +1,14 @@
 //! The state directory: locks, identity, faults (§8, §23).
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::instance::{EMPTY, Instance};
+use crate::host::plugin::python;
 
 /// Says which cursor it was given, by a document that is named after it.
 const CURSOR: &str = r#"
@@ -222,4 +225,63 @@ fn what_a_killed_run_left_of_a_new_state_is_removed_by_the_next() {
     }
     assert_eq!(instance.run().code, Some(0));
     assert_eq!(instance.state_files(), STATE_FILES);
+}
+
+/// Runs as a user for whom modes count, which they do not for the superuser.
+fn run_as_somebody(instance: &Instance) -> Option<i32> {
+    const SCRIPT: &str = "import os, sys
+if os.getuid() == 0:
+    for place, _, names in os.walk(sys.argv[1]):
+        for path in [place] + [os.path.join(place, name) for name in names]:
+            os.chown(path, 65534, 65534)
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+os.execv(sys.argv[2], sys.argv[2:])";
+    let program = instance.path("dpe");
+    let whole = instance.command(&[]);
+    let mut other = Command::new(python());
+    other
+        .args(["-c", SCRIPT])
+        .args([instance.path(""), program])
+        .args(whole.get_args())
+        .env_clear();
+    for (name, value) in whole.get_envs() {
+        other.env(name, value.unwrap_or_default());
+    }
+    other.output().unwrap().status.code()
+}
+
+#[test]
+fn a_state_that_was_write_protected_for_a_while_is_written_after_it() {
+    let mut instance = Instance::new(EMPTY);
+    // Neither where the program was built nor the interpreter of the plugin need be everybody's.
+    let program = instance.path("dpe");
+    fs::copy(env!("CARGO_BIN_EXE_dpe"), &program).unwrap();
+    let manifest = Command::new(&program)
+        .args(["connector", "manifest", "fs"])
+        .output();
+    instance.write("manifest.json", manifest.unwrap().stdout);
+    instance.write("document.md", "# One\n");
+    instance.definition["plugin"]["command"] = json!([program, "connector", "serve", "fs"]);
+    instance.definition["config"] = json!({"root": instance.path(""), "include": ["*.md"]});
+    assert_eq!(run_as_somebody(&instance), Some(0));
+    for name in ["instances/i/state.db", "registry.db"] {
+        let path = instance.state().join(name);
+        let set_mode = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        set_mode(&path, 0o444);
+        assert_eq!(run_as_somebody(&instance), Some(2), "{name}");
+        assert_eq!(instance.state_files(), STATE_FILES);
+        set_mode(&path, 0o644);
+        // As an interrupted run leaves them, and as a write-protected one has left them.
+        for suffix in ["-wal", "-shm"] {
+            let beside = format!("state/{name}{suffix}");
+            instance.write(&beside, "");
+            set_mode(&instance.path(&beside), 0o444);
+        }
+        assert_eq!(run_as_somebody(&instance), Some(0), "{name}");
+        assert_eq!(instance.state_files(), STATE_FILES);
+    }
 }
