@@ -9,7 +9,7 @@ use crate::json::Value;
 use crate::model::FileUri;
 use crate::state::Instance;
 use crate::sync::assembly::{Assembly, Step};
-use crate::sync::failure::Failure;
+use crate::sync::failure::{Failure, Level};
 use crate::sync::ports::{Remote, Source};
 use crate::sync::wave::Operation;
 
@@ -60,7 +60,10 @@ impl Enumeration {
         } = asked;
         let mut feed = Feed::new(source, spool, assembly, max_items, cursor);
         let ended = self.pull(&mut feed, given, landing).await;
-        self.incremental = feed.incremental();
+        // A batch that was scanned ahead counts only if it is what ended the round.
+        if matches!(&ended, Err(failure) if failure.level == Level::Protocol) {
+            self.incremental = self.incremental.or(feed.refused());
+        }
         ended
     }
 
@@ -70,7 +73,11 @@ impl Enumeration {
         given: bool,
         landing: &mut Landing<'_, R>,
     ) -> Result<Enumerated, Failure> {
-        let Self { gate, mentions, .. } = self;
+        let Self {
+            gate,
+            mentions,
+            incremental,
+        } = self;
         let cancel = landing.cancel;
         let mut portion = unless(cancel, feed.next(|item| mentions.produced(item))).await?;
         loop {
@@ -79,6 +86,7 @@ impl Enumeration {
                 if enumerated.incremental && !given {
                     return Err(Failure::protocol("`incremental` without a cursor"));
                 }
+                *incremental = Some(enumerated.incremental);
                 landing.land(steps).await?;
                 return Ok(enumerated);
             }

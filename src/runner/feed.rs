@@ -26,8 +26,8 @@ pub(super) struct Feed<'a, S> {
     wanted: Option<HashSet<FileUri>>,
     max_items: u32,
     place: Place,
-    /// What the final batch said of itself, once it has come.
-    incremental: Option<bool>,
+    /// What a final batch said of itself that broke the protocol.
+    refused: Option<bool>,
 }
 
 /// How far a pass has come.
@@ -78,7 +78,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 next: None,
                 max_items,
             }),
-            incremental: None,
+            refused: None,
         }
     }
 
@@ -90,9 +90,9 @@ impl<'a, S: Source> Feed<'a, S> {
         }
     }
 
-    /// Returns what the final batch said of itself, if it came, whatever was wrong with it (§23).
-    pub(super) fn incremental(&self) -> Option<bool> {
-        self.incremental
+    /// Returns what a final batch said of itself that came, and broke the protocol (§11, §23).
+    pub(super) fn refused(&self) -> Option<bool> {
+        self.refused
     }
 
     /// Takes the next items; every one of them is shown to `seen` first.
@@ -137,15 +137,10 @@ impl<'a, S: Source> Feed<'a, S> {
 
     async fn scan(&mut self, request: ScanRequest) -> Result<Batch, Failure> {
         let scanned = self.source.scan(request).await;
-        self.incremental = match &scanned {
-            Ok(Batch {
-                end: BatchEnd::Final { incremental, .. },
-                ..
-            }) => Some(*incremental),
-            Ok(_) => None,
-            Err(failed) => failed.incremental,
-        };
-        Ok(scanned?)
+        scanned.map_err(|failed| {
+            self.refused = failed.incremental;
+            failed.failure
+        })
     }
 
     /// Goes on behind a batch that was taken as a whole.
