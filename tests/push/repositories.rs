@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::place::{Place, Report, run};
+use crate::host::plugin::python;
 
 /// Runs git, deaf to what the user has set; it has to succeed.
 pub(crate) fn git(folder: &Path, arguments: &[&str]) {
@@ -368,6 +369,26 @@ fn is_soon_gone(process: &str) -> bool {
     false
 }
 
+/// Returns a command that is ended by SIGINT, even if these tests run in the background of a shell, where
+/// that is ignored.
+fn hearing_interrupts(place: &Place) -> Command {
+    const SCRIPT: &str = "import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])";
+    let whole = place.command();
+    let mut command = Command::new(python());
+    command
+        .args(["-c", SCRIPT])
+        .arg(whole.get_program())
+        .args(whole.get_args())
+        .current_dir(whole.get_current_dir().unwrap_or(place.path()))
+        .env_clear();
+    for (name, value) in whole.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    command
+}
+
 #[test]
 fn what_git_has_started_ends_with_the_push_however_that_ends() {
     for signal in ["-INT", "-TERM", "-KILL"] {
@@ -378,10 +399,12 @@ fn what_git_has_started_ends_with_the_push_however_that_ends() {
             "trap '' TERM; echo $$ >'{0}.new'; mv '{0}.new' '{0}'; while :; do sleep 1; done; :",
             started.display()
         );
-        let mut command = place.command();
-        command.args(["push", "--connector", "git", "ssh://nowhere/docs"]);
-        command.env("GIT_SSH_COMMAND", ssh).stderr(Stdio::null());
-        let mut push = command.spawn().unwrap();
+        let mut push = hearing_interrupts(&place)
+            .args(["push", "--connector", "git", "ssh://nowhere/docs"])
+            .env("GIT_SSH_COMMAND", ssh)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let process = loop {
             if let Ok(process) = fs::read_to_string(&started) {
                 break process.trim().to_owned();
