@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::over_http::served::Served;
+use crate::over_http::served::{Served, host_of_its_own};
 
 use super::History;
 use super::random::Chance;
@@ -87,7 +87,7 @@ impl Place {
         for name in ["home", "source"] {
             fs::create_dir(directory.path().join(name)).unwrap();
         }
-        let free = TcpListener::bind("127.0.0.1:0")
+        let free = TcpListener::bind((host_of_its_own(), 0))
             .unwrap()
             .local_addr()
             .unwrap();

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::Pid;
 use serde_json::Value;
@@ -18,10 +19,10 @@ pub(crate) struct Served {
 impl Served {
     /// Starts a server on `store` and waits until it is ready.
     pub(crate) fn start(store: &Path, arguments: &[&str]) -> Self {
-        Self::start_at("127.0.0.1:0", store, arguments)
+        Self::start_at(&format!("{}:0", host_of_its_own()), store, arguments)
     }
 
-    /// As [`start`](Self::start), at an address.
+    /// As [`start`](Self::start), at an address; for a server that comes back where it was.
     pub(crate) fn start_at(address: &str, store: &Path, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_dpe"))
             .env_clear()
@@ -56,6 +57,18 @@ impl Served {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// Returns a loopback host that no other server of the tests has, where the system knows more than one: the
+/// port of a server that is dead for a while must not be given to somebody else meanwhile.
+pub(crate) fn host_of_its_own() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    if !cfg!(target_os = "linux") {
+        return "127.0.0.1".to_owned();
+    }
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let (process, high, low) = (std::process::id() % 250, number / 250 % 250, number % 250);
+    format!("127.{}.{high}.{}", process + 1, low + 2)
 }
 
 impl Drop for Served {
