@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use dpe_extract::{ExtractError, Extraction, Input, extract};
+use dpe_extract::{Extraction, Input, Limits, Reason, extract};
 
 fn main() -> io::Result<()> {
     let mut paths: Vec<_> = std::env::args_os().skip(1).collect();
@@ -20,20 +20,21 @@ fn main() -> io::Result<()> {
         let path = Path::new(path);
         let bytes = std::fs::read(path)?;
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        match extract(&Input {
+        let input = Input {
             name,
             bytes: &bytes,
-        }) {
+        };
+        match extract(&input, &Limits::default()) {
             Ok(extraction) => {
                 read += 1;
                 if !only_check {
                     writeln!(out, "{}", line(&extraction)?)?;
                 }
             }
-            Err(ExtractError::Unsupported) => unsupported += 1,
-            Err(ExtractError::Invalid { message }) => {
+            Err(error) if error.reason == Reason::UnsupportedFormat => unsupported += 1,
+            Err(error) => {
                 invalid += 1;
-                writeln!(out, "{}: {message}", path.display())?;
+                writeln!(out, "{}: {}: {error}", path.display(), error.reason)?;
             }
         }
     }

@@ -14,7 +14,7 @@ const UTF16_BE_MARK: &[u8] = &[0xFE, 0xFF];
 ///
 /// # Errors
 ///
-/// `Invalid`, naming the byte offset in the file, if the bytes are neither UTF-8 nor UTF-16 with a
+/// `damaged`, naming the byte offset in the file, if the bytes are neither UTF-8 nor UTF-16 with a
 /// byte order mark.
 pub(crate) fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ExtractError> {
     let raw = if let Some(rest) = bytes.strip_prefix(UTF16_LE_MARK) {
@@ -34,7 +34,7 @@ pub(crate) fn has_utf16_mark(bytes: &[u8]) -> bool {
 
 fn utf8(bytes: &[u8]) -> Result<&str, ExtractError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        ExtractError::invalid(format!(
+        ExtractError::damaged(format!(
             "the text is not valid UTF-8 at byte {}",
             error.valid_up_to()
         ))
@@ -58,7 +58,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, ExtractError>
 }
 
 fn invalid_utf16(offset: usize) -> ExtractError {
-    ExtractError::invalid(format!("the text is not valid UTF-16 at byte {offset}"))
+    ExtractError::damaged(format!("the text is not valid UTF-16 at byte {offset}"))
 }
 
 /// Writes CRLF and a lone CR as LF: the same text checked out on another system is the same

@@ -1,10 +1,11 @@
 //! Which format a file has: the table of formats.
 //!
-//! The extension or a well-known whole name decides; then, for what has neither, the first bytes.
-//! Knows nothing of how a format is read: [`crate::formats`] does.
+//! What the first bytes say for certain comes first, then the extension or a well-known whole name, then what
+//! the first bytes look like. Knows nothing of how a format is read: [`crate::formats`] does; and
+//! of packages and compound files it says only that they are such, for only their entries tell more.
 
 use crate::languages;
-use crate::sniff;
+use crate::sniff::{self, Signature};
 
 /// How many bytes of the beginning of a file [`format_of`] looks at.
 pub const HEAD_BYTES: usize = 8192;
@@ -17,7 +18,7 @@ pub struct Format {
     is_guess: bool,
 }
 
-/// The ways to read. One per file under `formats/`.
+/// The ways to read. One per file or folder under `formats/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
     Markdown,
@@ -30,11 +31,26 @@ pub(crate) enum Reader {
     Delimited(Option<u8>),
     /// With the media type.
     Image(&'static str),
+    Pdf,
+    Rtf,
+    /// A ZIP archive: OOXML, OpenDocument, EPUB or just files.
+    Package,
+    /// A compound file: the office formats before 2007, and messages of Outlook.
+    Compound,
+    /// One message of electronic mail.
+    Mail,
+    /// A file of such messages.
+    Mailbox,
+    Notebook,
+    ReStructured,
+    AsciiDoc,
+    Org,
 }
 
 impl Format {
-    /// Returns the `file_type` of a document of this format (hash contract §10). A file of no
-    /// bytes has the type `empty` whatever its format.
+    /// Returns the `file_type` of a document of this format (hash contract §10), as far as its
+    /// name and first bytes tell. A file of no bytes has the type `empty` whatever its format; packages and
+    /// compound files have that of what is found in them.
     pub fn file_type(&self) -> &'static str {
         self.file_type
     }
@@ -45,6 +61,20 @@ impl Format {
         matches!(self.reader, Reader::Image(_))
     }
 
+    /// Returns whether files of this format are texts and pictures that this crate looks through itself, in
+    /// one pass; the parsers of all others are better kept in a process of their own.
+    pub fn is_simple(&self) -> bool {
+        matches!(
+            self.reader,
+            Reader::Plain
+                | Reader::Source
+                | Reader::Json
+                | Reader::Ndjson
+                | Reader::Delimited(_)
+                | Reader::Image(_)
+        )
+    }
+
     pub(crate) fn reader(&self) -> Reader {
         self.reader
     }
@@ -52,6 +82,11 @@ impl Format {
     /// Whether only the beginning of the file spoke for the format, and not its name.
     pub(crate) fn is_guess(&self) -> bool {
         self.is_guess
+    }
+
+    /// The same format under the type that its content turned out to have.
+    pub(crate) fn as_type(self, file_type: &'static str) -> Self {
+        Self { file_type, ..self }
     }
 
     const fn named(file_type: &'static str, reader: Reader) -> Self {
@@ -93,15 +128,15 @@ static FORMATS: &[Row] = &[
         ],
     ),
     row("txt", Reader::Plain, &["txt", "text", "log"]),
-    // Read as paragraphs until their own readers exist.
-    row("rst", Reader::Plain, &["rst"]),
-    row("org", Reader::Plain, &["org"]),
-    row("asciidoc", Reader::Plain, &["adoc", "asciidoc"]),
+    row("rst", Reader::ReStructured, &["rst"]),
+    row("org", Reader::Org, &["org"]),
+    row("asciidoc", Reader::AsciiDoc, &["adoc", "asciidoc"]),
     row(
         "json",
         Reader::Json,
-        &["json", "geojson", "webmanifest", "ipynb", "har", "topojson"],
+        &["json", "geojson", "webmanifest", "har", "topojson"],
     ),
+    row("ipynb", Reader::Notebook, &["ipynb"]),
     row("ndjson", Reader::Ndjson, &["ndjson", "jsonl"]),
     row(
         "html",
@@ -120,7 +155,29 @@ static FORMATS: &[Row] = &[
     row("webp", Reader::Image("image/webp"), &["webp"]),
     row("bmp", Reader::Image("image/bmp"), &["bmp", "dib"]),
     row("tiff", Reader::Image("image/tiff"), &["tiff", "tif"]),
+    row("heic", Reader::Image("image/heic"), &["heic", "heif"]),
     row("svg", Reader::Image("image/svg+xml"), &["svg"]),
+    row("pdf", Reader::Pdf, &["pdf"]),
+    row("rtf", Reader::Rtf, &["rtf"]),
+    row("docx", Reader::Package, &["docx", "docm", "dotx", "dotm"]),
+    row(
+        "pptx",
+        Reader::Package,
+        &["pptx", "pptm", "ppsx", "ppsm", "potx", "potm"],
+    ),
+    row("xlsx", Reader::Package, &["xlsx", "xlsm", "xltx", "xltm"]),
+    row("xlsb", Reader::Package, &["xlsb"]),
+    row("odt", Reader::Package, &["odt", "ott", "odm"]),
+    row("ods", Reader::Package, &["ods", "ots"]),
+    row("odp", Reader::Package, &["odp", "otp"]),
+    row("epub", Reader::Package, &["epub"]),
+    row("zip", Reader::Package, &["zip"]),
+    row("doc", Reader::Compound, &["doc", "dot"]),
+    row("xls", Reader::Compound, &["xls", "xlt"]),
+    row("ppt", Reader::Compound, &["ppt", "pps"]),
+    row("msg", Reader::Compound, &["msg", "oft"]),
+    row("eml", Reader::Mail, &["eml"]),
+    row("mbox", Reader::Mailbox, &["mbox", "mbx"]),
 ];
 
 /// Whole names that mean plain text.
@@ -143,16 +200,15 @@ static TEXT_NAMES: &[&str] = &[
     "version",
 ];
 
-/// Extensions of formats that hold text this crate cannot read yet, or none. Some of them look
-/// like plain text in their first bytes.
+/// Extensions of formats that hold no text, or text this crate cannot read. Some of them look
+/// like plain text in their first bytes, some like archives of files worth reading.
 static NOT_READ: &[&str] = &[
-    "pdf", "rtf", "ps", "eps", "ai", "doc", "docx", "docm", "dot", "dotx", "xls", "xlsx", "xlsm",
-    "xlsb", "ppt", "pptx", "pptm", "odt", "ods", "odp", "odg", "epub", "mobi", "azw3", "eml",
-    "msg", "mbox", "pages", "numbers", "key", "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "rar",
-    "tar", "jar", "war", "class", "pyc", "o", "a", "so", "dylib", "dll", "exe", "wasm", "rlib",
-    "rmeta", "iso", "img", "mp3", "mp4", "m4a", "mov", "avi", "mkv", "webm", "wav", "flac", "ogg",
-    "ttf", "otf", "woff", "woff2", "ico", "icns", "heic", "avif", "psd", "sqlite", "sqlite3", "db",
-    "pem", "der", "p12", "pfx", "jks",
+    "ps", "eps", "ai", "odg", "mobi", "azw3", "pages", "numbers", "key", "gz", "tgz", "bz2", "xz",
+    "zst", "7z", "rar", "tar", "jar", "war", "ear", "aar", "apk", "ipa", "whl", "egg", "nupkg",
+    "vsix", "xpi", "crx", "class", "pyc", "o", "a", "so", "dylib", "dll", "exe", "msi", "wasm",
+    "rlib", "rmeta", "iso", "img", "mp3", "mp4", "m4a", "mov", "avi", "mkv", "webm", "wav", "flac",
+    "ogg", "ttf", "otf", "woff", "woff2", "ico", "icns", "avif", "psd", "sqlite", "sqlite3", "db",
+    "npz", "pem", "der", "p12", "pfx", "jks",
 ];
 
 /// Returns the format of a file by its name and its first [`HEAD_BYTES`] bytes; later bytes of
@@ -160,18 +216,20 @@ static NOT_READ: &[&str] = &[
 pub fn format_of(name: &[u8], head: &[u8]) -> Option<Format> {
     let head = &head[..head.len().min(HEAD_BYTES)];
     let name = name.to_ascii_lowercase();
+    let extension = extension(&name);
+    if extension.is_some_and(|extension| NOT_READ.contains(&extension)) {
+        return None;
+    }
+    if let Some(signature) = sniff::signature(head) {
+        return Some(signed(signature));
+    }
     if let Some(language) = languages::by_name(&name) {
-        return Some(source(language));
+        return textual(source(language), head);
     }
-    if let Some(extension) = extension(&name) {
-        if NOT_READ.contains(&extension) {
-            return None;
-        }
-        if let Some(format) = by_extension(extension) {
-            return corrected(format, head);
-        }
+    match extension.and_then(by_extension) {
+        Some(format) => textual(format, head),
+        None => by_looks(&name, head),
     }
-    by_content(&name, head)
 }
 
 /// Returns the format that the name of a file claims, whatever is in it.
@@ -184,6 +242,14 @@ pub fn format_by_name(name: &[u8]) -> Option<Format> {
         .or_else(whole)
 }
 
+/// Returns the row of a type that a reader found out about.
+pub(crate) fn format_of_type(file_type: &str) -> Option<Format> {
+    FORMATS
+        .iter()
+        .map(|row| row.format)
+        .find(|format| format.file_type == file_type)
+}
+
 fn by_extension(extension: &str) -> Option<Format> {
     let known = FORMATS
         .iter()
@@ -192,35 +258,49 @@ fn by_extension(extension: &str) -> Option<Format> {
     known.or_else(|| languages::by_extension(extension).map(source))
 }
 
-/// Lets the first bytes have a say: an image that carries another image's extension is what it is, and
-/// binary data is no source code, though a `.ts` may be a video.
-fn corrected(format: Format, head: &[u8]) -> Option<Format> {
+fn signed(signature: Signature) -> Format {
+    match signature {
+        Signature::Image(file_type) => format_of_type(file_type).unwrap_or(PLAIN),
+        Signature::Pdf => Format::named("pdf", Reader::Pdf),
+        Signature::Rtf => Format::named("rtf", Reader::Rtf),
+        Signature::Package => Format::named("zip", Reader::Package),
+        Signature::Compound => Format::named("doc", Reader::Compound),
+    }
+}
+
+/// Lets the first bytes, which have no signature, have a say against the name: binary data is no source code,
+/// though a `.ts` may be a video; and what is called a `.doc` is often a page or a table of some program.
+fn textual(format: Format, head: &[u8]) -> Option<Format> {
     match format.reader {
-        Reader::Image(_) => Some(image(head).unwrap_or(format)),
         Reader::Source if sniff::is_binary(head) => None,
+        Reader::Package | Reader::Compound | Reader::Rtf if looks_like_text(head) => {
+            Some(by_markup(head).unwrap_or(PLAIN))
+        }
         _ => Some(format),
     }
 }
 
-fn image(head: &[u8]) -> Option<Format> {
-    let file_type = sniff::image(head)?;
-    FORMATS
-        .iter()
-        .map(|row| row.format)
-        .find(|format| format.file_type == file_type)
+fn looks_like_text(head: &[u8]) -> bool {
+    !head.trim_ascii().is_empty() && sniff::is_text(head)
 }
 
-fn by_content(name: &[u8], head: &[u8]) -> Option<Format> {
+fn by_looks(name: &[u8], head: &[u8]) -> Option<Format> {
     if let Some(language) = sniff::interpreter(head).and_then(languages::by_interpreter) {
         return Some(source(language).guessed());
-    }
-    if let Some(image) = image(head) {
-        return Some(image);
     }
     if is_text_name(name) {
         return Some(PLAIN);
     }
-    sniff::is_text(head).then_some(PLAIN.guessed())
+    if !sniff::is_text(head) {
+        return None;
+    }
+    Some(by_markup(head).unwrap_or(PLAIN).guessed())
+}
+
+/// Returns the format that the first words of a text speak for.
+fn by_markup(head: &[u8]) -> Option<Format> {
+    let file_type = sniff::markup(head)?;
+    format_of_type(file_type).or_else(|| languages::by_extension(file_type).map(source))
 }
 
 fn is_text_name(name: &[u8]) -> bool {
@@ -273,7 +353,9 @@ mod tests {
             ("Makefile", Some("makefile")),
             ("README", Some("txt")),
             ("a.png", Some("png")),
-            ("a.pdf", None),
+            ("a.pdf", Some("pdf")),
+            ("a.docm", Some("docx")),
+            ("a.jar", None),
             ("noext", None),
         ] {
             assert_eq!(claimed(name), expected, "{name}");
@@ -303,7 +385,7 @@ mod tests {
         assert_eq!(file_type("a.jpeg", png), Some("png"));
         assert_eq!(file_type("a", png), Some("png"));
         assert_eq!(file_type("a.gif", b"damaged"), Some("gif"));
-        assert_eq!(file_type("a.md", png), Some("md"));
+        assert_eq!(file_type("a.md", png), Some("png"));
     }
 
     #[test]
@@ -314,9 +396,39 @@ mod tests {
     }
 
     #[test]
-    fn format_for_later_is_not_taken_for_text() {
-        assert_eq!(file_type("a.pdf", b"%PDF-1.4 only ascii"), None);
-        assert_eq!(file_type("a.docx", b"words"), None);
+    fn what_the_first_bytes_say_for_certain_comes_before_the_name() {
+        assert_eq!(file_type("a.txt", b"%PDF-1.4 only ascii"), Some("pdf"));
+        assert_eq!(file_type("a.doc", b"{\\rtf1\\ansi words}"), Some("rtf"));
+        assert_eq!(file_type("a.docx", b"PK\x03\x04"), Some("zip"));
+        assert_eq!(file_type("a.jar", b"PK\x03\x04"), None);
+    }
+
+    #[test]
+    fn text_that_is_called_a_document_of_some_program_is_a_text() {
+        assert_eq!(file_type("a.doc", b"<html><body>"), Some("html"));
+        assert_eq!(
+            file_type("a.xls", b"<?xml version='1.0'?><Workbook>"),
+            Some("xml")
+        );
+        assert_eq!(file_type("a.doc", b"words"), Some("txt"));
+        assert_eq!(file_type("a.doc", b"\0\x01\x02"), Some("doc"));
+        assert_eq!(file_type("a.docx", b""), Some("docx"));
+    }
+
+    #[test]
+    fn text_without_a_name_is_what_its_first_words_speak_for() {
+        assert_eq!(file_type("a", b"<!DOCTYPE html>\n<p>"), Some("html"));
+        assert_eq!(file_type("a", b"<?xml version='1.0'?><html"), Some("html"));
+        assert_eq!(file_type("a", b"<svg xmlns='http"), Some("svg"));
+        assert_eq!(
+            file_type("a", b"From a@b Mon Jan  1 00:00:00 2001\nTo: b"),
+            Some("mbox")
+        );
+        assert_eq!(
+            file_type("a", b"Return-Path: <a@b>\nTo: b\n\nwords"),
+            Some("eml")
+        );
+        assert_eq!(file_type("a", b"From here on: words"), Some("txt"));
     }
 
     #[test]

@@ -15,17 +15,26 @@ mod front_matter;
 mod grid;
 mod inline;
 mod languages;
+mod limits;
+mod package;
 mod pages;
+mod reading;
+mod reason;
 mod sniff;
+mod xml;
 
 use dpe_connector::content::{DocumentHead, Page};
 
+use crate::reading::Reading;
+
 pub use format::{Format, HEAD_BYTES, format_by_name, format_of};
 pub use formats::IMAGE_HEAD_BYTES;
+pub use limits::{Limits, UNSUSPICIOUS_BYTES};
+pub use reason::{ExtractError, Reason};
 
 /// Version of the mapping. It changes whenever the same bytes would give another document, and
 /// is meant to be part of a connector's version, so that a new mapping starts a full round.
-pub const VERSION: &str = "3";
+pub const VERSION: &str = "4";
 
 /// The handle of a blob that is the whole input. Whoever has the bytes puts a handle of its own, or
 /// the bytes themselves, in its place (connector contract §14.1).
@@ -48,59 +57,85 @@ pub struct Input<'a> {
 pub struct Extraction {
     /// File type, declared title and declared metadata.
     pub head: DocumentHead,
-    /// Pages in reading order; none when the file holds nothing to read.
+    /// Pages in reading order; none when the file holds nothing to read. An `Image` has the handle
+    /// [`WHOLE_INPUT`], or the decimal number of one of [`blobs`](Self::blobs).
     pub pages: Vec<Page>,
+    /// Pictures that were found within the file, each once.
+    pub blobs: Vec<Vec<u8>>,
+    /// What people should know of the file and is no content: that its name claims another format,
+    /// that bytes of its text were no characters.
+    pub notes: Vec<String>,
 }
 
-/// Why a file gives no document.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExtractError {
-    /// No format of this crate claims the file.
-    #[error("no known format claims this file")]
-    Unsupported,
-    /// The file claims a format and does not keep to it.
-    #[error("{message}")]
-    Invalid {
-        /// What is wrong and where, for people.
-        message: String,
-    },
+/// A document as a reader makes it; its pictures are kept by the [`Reading`].
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub(crate) head: DocumentHead,
+    pub(crate) pages: Vec<Page>,
 }
 
-impl ExtractError {
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::Invalid {
-            message: message.into(),
-        }
-    }
-}
-
-/// Makes a document of a file. The same input always gives the same result.
+/// Makes a document of a file. The same input and limits always give the same result.
 ///
 /// # Errors
 ///
-/// `Unsupported` if [`format_of`] knows no format for the file, `Invalid` if the bytes are not
-/// what the format demands (encoding, syntax).
-pub fn extract(input: &Input<'_>) -> Result<Extraction, ExtractError> {
-    let head = &input.bytes[..input.bytes.len().min(HEAD_BYTES)];
-    let format = format_of(input.name, head).ok_or(ExtractError::Unsupported)?;
-    if input.bytes.is_empty() {
-        return Ok(Extraction::new(DocumentHead {
+/// The [`Reason`], in an [`ExtractError`]. `unsupported_format` if [`format_of`] knows no format for the file.
+pub fn extract(input: &Input<'_>, limits: &Limits) -> Result<Extraction, ExtractError> {
+    let size = input.bytes.len() as u64;
+    within("bytes", size, limits.input_bytes)?;
+    let mut reading = Reading::new(limits, size);
+    let Document { head, pages } = read(input.name, input.bytes, &mut reading)?;
+    within("pages", pages.len() as u64, limits.pages as u64)?;
+    let elements: usize = pages.iter().map(|page| page.elements.len()).sum();
+    within("elements", elements as u64, limits.elements as u64)?;
+    if let Some(claimed) = disagreement(input.name, &head.file_type) {
+        let found = &head.file_type;
+        reading.note(format!("named as {claimed}, but its content is {found}"));
+    }
+    let (blobs, notes) = reading.finish();
+    Ok(Extraction {
+        head,
+        pages,
+        blobs,
+        notes,
+    })
+}
+
+/// Reads a file, or one within it.
+fn read(name: &[u8], bytes: &[u8], reading: &mut Reading<'_>) -> Result<Document, ExtractError> {
+    let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    let format = format_of(name, head).ok_or_else(ExtractError::unsupported)?;
+    if bytes.is_empty() {
+        return Ok(Document::new(DocumentHead {
             file_type: "empty".to_owned(),
             ..DocumentHead::default()
         }));
     }
-    formats::read(format, input.bytes).map_err(|error| {
+    formats::read(format, bytes, reading).map_err(|error| {
         // Nobody claimed that the file is a text: it only began like one.
-        let is_mistaken = format.is_guess();
+        let is_mistaken = format.is_guess() && error.reason == Reason::Damaged;
         if is_mistaken {
-            ExtractError::Unsupported
+            ExtractError::unsupported()
         } else {
             error
         }
     })
 }
 
-impl Extraction {
+fn within(what: &str, found: u64, most: u64) -> Result<(), ExtractError> {
+    if found <= most {
+        return Ok(());
+    }
+    let message = format!("{found} {what}, more than {most}");
+    Err(ExtractError::new(Reason::TooLarge, message))
+}
+
+/// Returns the format that a name claims, if it is not the one that was found.
+fn disagreement(name: &[u8], found: &str) -> Option<&'static str> {
+    let claimed = format_by_name(name)?.file_type();
+    (found != "empty" && claimed != found).then_some(claimed)
+}
+
+impl Document {
     /// A document without pages.
     pub(crate) fn new(head: DocumentHead) -> Self {
         Self {
@@ -118,20 +153,49 @@ impl Extraction {
 
 #[cfg(test)]
 mod tests {
-    use super::{ExtractError, HEAD_BYTES, Input, extract};
+    use super::{HEAD_BYTES, Input, Limits, Reason, extract};
+
+    fn reason(name: &[u8], bytes: &[u8], limits: &Limits) -> Option<Reason> {
+        let extraction = extract(&Input { name, bytes }, limits);
+        extraction.err().map(|error| error.reason)
+    }
 
     #[test]
     fn file_that_only_began_like_a_text_is_not_claimed() {
         let mut bytes = vec![b'a'; HEAD_BYTES];
         bytes.extend(b"\xFF\0");
-        let of = |name: &'static [u8]| {
-            let input = Input {
-                name,
-                bytes: &bytes,
-            };
-            extract(&input).unwrap_err()
+        let of = |name| reason(name, &bytes, &Limits::default());
+        assert_eq!(of(b"data.xyz"), Some(Reason::UnsupportedFormat));
+        assert_eq!(of(b"data.txt"), Some(Reason::Damaged));
+    }
+
+    #[test]
+    fn what_is_above_a_limit_is_too_large() {
+        let limits = Limits {
+            input_bytes: 10,
+            elements: 2,
+            ..Limits::default()
         };
-        assert_eq!(of(b"data.xyz"), ExtractError::Unsupported);
-        assert!(matches!(of(b"data.txt"), ExtractError::Invalid { .. }));
+        assert_eq!(
+            reason(b"a.txt", b"a\n\nb\n\nc", &limits),
+            Some(Reason::TooLarge)
+        );
+        assert_eq!(reason(b"a.txt", b"a\n\nb", &limits), None);
+        assert_eq!(reason(b"a.txt", b"a, b, c, d", &limits), None);
+        assert_eq!(
+            reason(b"a.txt", b"a, b, c, d.", &limits),
+            Some(Reason::TooLarge)
+        );
+    }
+
+    #[test]
+    fn name_that_claims_another_format_is_noted() {
+        let bytes = b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR";
+        let input = Input {
+            name: b"a.jpg",
+            bytes,
+        };
+        let extraction = extract(&input, &Limits::default()).unwrap();
+        assert_eq!(extraction.notes, ["named as jpg, but its content is png"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the first bytes of a file say: image signatures, interpreters, text or not.
+//! What the first bytes of a file say: signatures, interpreters, first words, text or not.
 //!
 //! Knows no file names.
 
@@ -7,6 +7,89 @@ use crate::decode;
 /// One in this many bytes may be a control character that text has no use for; logs with
 /// terminal colours stay text.
 const CONTROL_SHARE: usize = 32;
+
+/// What no file begins with by accident.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signature {
+    /// With its file type.
+    Image(&'static str),
+    Pdf,
+    Rtf,
+    Package,
+    Compound,
+}
+
+/// Brands of the ISO base media format that mean still pictures coded as HEVC.
+const HEIC_BRANDS: [&[u8]; 9] = [
+    b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs", b"mif1",
+];
+
+/// Returns the signature a file begins with.
+pub(crate) fn signature(head: &[u8]) -> Option<Signature> {
+    let signatures: [(&[u8], Signature); 6] = [
+        (b"%PDF-", Signature::Pdf),
+        (b"{\\rtf", Signature::Rtf),
+        (b"PK\x03\x04", Signature::Package),
+        (b"PK\x05\x06", Signature::Package),
+        (b"PK00PK\x03\x04", Signature::Package),
+        (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", Signature::Compound),
+    ];
+    let known = signatures
+        .into_iter()
+        .find(|(signature, _)| head.starts_with(signature));
+    known
+        .map(|(_, signature)| signature)
+        .or_else(|| image(head).map(Signature::Image))
+}
+
+/// Returns the file type that the first words of a text speak for: markup, or headers of a message.
+pub(crate) fn markup(head: &[u8]) -> Option<&'static str> {
+    let start = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    let start = start.trim_ascii_start();
+    let begins = |word: &[u8]| {
+        let length = word.len().min(start.len());
+        start[..length].eq_ignore_ascii_case(word)
+    };
+    let mentions = |word| memchr::memmem::find(start, word).is_some();
+    if begins(b"<!doctype html") || begins(b"<html") {
+        return Some("html");
+    }
+    if begins(b"<svg") {
+        return Some("svg");
+    }
+    if begins(b"<?xml") {
+        let file_type = if mentions(b"<html") {
+            "html"
+        } else if mentions(b"<svg") {
+            "svg"
+        } else {
+            "xml"
+        };
+        return Some(file_type);
+    }
+    if start.starts_with(b"From ") && is_mailbox(start) {
+        return Some("mbox");
+    }
+    let is_message = [&b"Return-Path:"[..], b"Received:", b"Delivered-To:"];
+    is_message.into_iter().any(begins).then_some("eml")
+}
+
+/// Whether a line that begins with `From ` ends with a time of day and a year, as in a mailbox, and headers follow.
+fn is_mailbox(start: &[u8]) -> bool {
+    let mut lines = start.split(|byte| *byte == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let has_time = first
+        .windows(3)
+        .any(|part| part[0].is_ascii_digit() && part[1] == b':' && part[2].is_ascii_digit());
+    let second = lines.next().unwrap_or_default();
+    let name = second.split(|byte| *byte == b':').next();
+    has_time
+        && second.contains(&b':')
+        && name.is_some_and(|name| {
+            let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+            !name.is_empty() && name.strip_prefix(b">").unwrap_or(name).iter().all(is_name)
+        })
+}
 
 /// Returns the file type of an image, by its signature.
 pub(crate) fn image(head: &[u8]) -> Option<&'static str> {
@@ -27,6 +110,13 @@ pub(crate) fn image(head: &[u8]) -> Option<&'static str> {
     }
     if head.starts_with(b"RIFF") && head.get(8..12) == Some(b"WEBP") {
         return Some("webp");
+    }
+    if head.get(4..8) == Some(b"ftyp")
+        && head
+            .get(8..12)
+            .is_some_and(|brand| HEIC_BRANDS.contains(&brand))
+    {
+        return Some("heic");
     }
     // "BM" alone would take a text for an image: the four bytes after the size are zero.
     let is_bmp = head.starts_with(b"BM") && head.get(6..10) == Some(&[0; 4]);

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dpe_extract::{ExtractError, Extraction, Input, extract};
+use dpe_extract::{Extraction, Input, Limits, Reason, extract};
 use serde_json::{Value, json};
 
 #[test]
@@ -34,16 +34,17 @@ fn every_case_gives_the_document_written_beside_it() {
 fn found(path: &Path, expected: &Value) -> Value {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let name = path.file_name().unwrap().as_encoded_bytes();
-    match extract(&Input {
+    let input = Input {
         name,
         bytes: &bytes,
-    }) {
+    };
+    match extract(&input, &Limits::default()) {
         Ok(extraction) => document(&extraction),
-        Err(ExtractError::Unsupported) => json!({"unsupported": true}),
-        Err(ExtractError::Invalid { message }) => {
-            let part = expected["invalid"].as_str();
-            let part = part.filter(|part| message.contains(part));
-            json!({"invalid": part.unwrap_or(&message)})
+        Err(error) if error.reason == Reason::UnsupportedFormat => json!({"unsupported": true}),
+        Err(error) => {
+            let part = expected[error.reason.name()].as_str();
+            let part = part.filter(|part| error.message.contains(part));
+            json!({error.reason.name(): part.unwrap_or(&error.message)})
         }
     }
 }

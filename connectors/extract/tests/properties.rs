@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use dpe_extract::{ExtractError, Extraction, HEAD_BYTES, Input, WHOLE_INPUT, extract, format_of};
+use dpe_extract::{
+    ExtractError, Extraction, HEAD_BYTES, Input, Limits, WHOLE_INPUT, extract, format_of,
+};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::{Index, select};
@@ -356,7 +358,7 @@ fn later_bytes_do_not_change_what_the_head_says() {
 
 fn read(name: &str, bytes: &[u8]) -> Result<Extraction, ExtractError> {
     let name = name.as_bytes();
-    extract(&Input { name, bytes })
+    extract(&Input { name, bytes }, &Limits::default())
 }
 
 /// Extracts twice and checks all that must hold of the result.

@@ -102,7 +102,8 @@ fn extracted(
     bytes: &[u8],
     whole: impl Fn() -> BlobSource,
 ) -> Result<Item, NoDocument> {
-    match dpe_extract::extract(&dpe_extract::Input { name, bytes }) {
+    let input = dpe_extract::Input { name, bytes };
+    match dpe_extract::extract(&input, &dpe_extract::Limits::default()) {
         Ok(mut extraction) => {
             let pages = extraction.pages.iter_mut();
             let elements = pages.flat_map(|page| &mut page.elements);
@@ -111,10 +112,10 @@ fn extracted(
             }
             Ok(Item::document(file_uri, extraction.head, extraction.pages))
         }
-        Err(dpe_extract::ExtractError::Unsupported) => Err(NoDocument::Unsupported),
-        Err(dpe_extract::ExtractError::Invalid { message }) => {
-            Err(NoDocument::Failed(Failure::of_content(message)))
+        Err(error) if error.reason == dpe_extract::Reason::UnsupportedFormat => {
+            Err(NoDocument::Unsupported)
         }
+        Err(error) => Err(NoDocument::Failed(Failure::of_content(error.message))),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::head;
 use crate::grid::{Cell, Grid};
-use crate::{ExtractError, Extraction, decode};
+use crate::{Document, ExtractError, decode};
 
 /// Delimiters a file may have, in the order in which they win a draw.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -22,19 +22,19 @@ const SAMPLE_BYTES: usize = 64 * 1024;
 ///
 /// # Errors
 ///
-/// `Invalid` if the file is not text.
+/// `damaged` if the file is not text.
 pub(crate) fn read(
     format: Format,
     delimiter: Option<u8>,
     bytes: &[u8],
-) -> Result<Extraction, ExtractError> {
+) -> Result<Document, ExtractError> {
     let text = decode::text(bytes)?;
     let quoting = has_paired_quotes(&text);
     let delimiter = delimiter.unwrap_or_else(|| detect(&text, quoting));
     let mut grid = Grid::new();
     let mut is_first = true;
     for record in records(&text, delimiter, quoting) {
-        let record = record.map_err(|error| ExtractError::invalid(error.to_string()))?;
+        let record = record.map_err(|error| ExtractError::damaged(error.to_string()))?;
         let cells = record.iter().map(|text| Cell {
             text,
             ..Cell::default()
@@ -43,7 +43,7 @@ pub(crate) fn read(
     }
     let mut elements = Elements::default();
     grid.finish(&mut elements);
-    Ok(Extraction::of_elements(head(format), elements))
+    Ok(Document::of_elements(head(format), elements))
 }
 
 fn records(

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::head;
-use crate::{Extraction, WHOLE_INPUT, sniff};
+use crate::{Document, WHOLE_INPUT, sniff};
 
 /// How much of an image is looked at, in bytes, whoever reads it: what lies behind, such as the
 /// directory of some large TIFFs, is not found. Colour profiles and previews of
@@ -21,7 +21,7 @@ const SVG_HEAD_BYTES: usize = 64 * 1024;
 
 /// Reads an image. One whose header cannot be read has no dimensions and is an image all the same:
 /// judging pictures is not this crate's business.
-pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Extraction {
+pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Document {
     let bytes = &bytes[..bytes.len().min(IMAGE_HEAD_BYTES)];
     let dimensions = match sniff::image(bytes) {
         Some(_) => raster_dimensions(bytes),
@@ -42,7 +42,7 @@ pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Extraction 
         metadata,
         ..Element::empty(Category::Image)
     });
-    Extraction::of_elements(head(format), elements)
+    Document::of_elements(head(format), elements)
 }
 
 /// Width and height in pixels.
@@ -94,23 +94,22 @@ mod tests {
     use serde_json::json;
 
     use super::{IMAGE_HEAD_BYTES, svg_dimensions};
-    use crate::{Input, extract};
+    use crate::{Input, Limits, extract};
 
     #[test]
     fn what_lies_behind_the_head_makes_no_difference() {
         // A GIF of 5 by 4, then whatever.
         let mut bytes = b"GIF89a\x05\0\x04\0\0\0\0".to_vec();
         bytes.resize(IMAGE_HEAD_BYTES + 100, 7);
-        let whole = extract(&Input {
-            name: b"a.gif",
-            bytes: &bytes,
-        });
-        let head = &bytes[..IMAGE_HEAD_BYTES];
-        let head = extract(&Input {
-            name: b"a.gif",
-            bytes: head,
-        });
-        assert_eq!(whole, head);
+        let of = |bytes: &[u8]| {
+            let input = Input {
+                name: b"a.gif",
+                bytes,
+            };
+            extract(&input, &Limits::default())
+        };
+        let whole = of(&bytes);
+        assert_eq!(whole, of(&bytes[..IMAGE_HEAD_BYTES]));
         let metadata = &whole.unwrap().pages[0].elements[0].metadata;
         assert_eq!(json!(metadata), json!({"width": 5, "height": 4}));
     }

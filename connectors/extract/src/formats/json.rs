@@ -6,16 +6,16 @@ use serde::de::IgnoredAny;
 
 use crate::format::Format;
 use crate::formats::source;
-use crate::{ExtractError, Extraction, decode};
+use crate::{Document, ExtractError, decode};
 
 /// Reads one JSON text.
 ///
 /// # Errors
 ///
-/// `Invalid` with line and column if the text is not JSON (RFC 8259).
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+/// `damaged` with line and column if the text is not JSON (RFC 8259).
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
     let text = decode::text(bytes)?;
-    check(&text).map_err(|error| ExtractError::invalid(format!("not valid JSON: {error}")))?;
+    check(&text).map_err(|error| ExtractError::damaged(format!("not valid JSON: {error}")))?;
     Ok(source::whole(format, &text))
 }
 

@@ -13,12 +13,12 @@ use crate::formats::{head, html};
 use crate::front_matter::{self, Declared};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
-use crate::{ExtractError, Extraction, decode};
+use crate::{Document, ExtractError, decode};
 
 /// Reads a Markdown text.
 ///
 /// The title is the front matter's `title`, or else a heading of level 1 before everything else.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
     let text = decode::text(bytes)?;
     let mut head = head(format);
     let mut reader = Reader::default();
@@ -29,7 +29,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
     reader.flush();
     let (leading_title, elements) = reader.flow.finish();
     head.title = head.title.or(leading_title);
-    Ok(Extraction::of_elements(head, elements))
+    Ok(Document::of_elements(head, elements))
 }
 
 const OPTIONS: Options = Options::ENABLE_TABLES
@@ -315,7 +315,7 @@ mod tests {
     use dpe_connector::content::Category;
 
     use super::tag_name;
-    use crate::{Input, extract};
+    use crate::{Input, Limits, extract};
 
     #[test]
     fn html_block_that_cannot_be_parsed_stays_as_it_is() {
@@ -324,7 +324,12 @@ mod tests {
             name: b"a.md",
             bytes: text.as_bytes(),
         };
-        let element = extract(&input).unwrap().pages.remove(0).elements.remove(0);
+        let element = extract(&input, &Limits::default())
+            .unwrap()
+            .pages
+            .remove(0)
+            .elements
+            .remove(0);
         assert_eq!(element.category, Category::UncategorizedText);
         assert_eq!(element.text.as_deref(), Some(text.trim_end()));
     }

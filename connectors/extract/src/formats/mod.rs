@@ -1,33 +1,47 @@
 //! The readers, one file per format. Each turns the bytes of a file into a document and knows
 //! nothing of the others.
 
+mod compound;
 mod delimited;
 mod html;
 mod image;
 mod json;
 mod markdown;
 mod ndjson;
+mod package;
 mod plain;
 mod source;
 
 use dpe_connector::content::{DocumentHead, Metadata};
 
 use crate::format::{Format, Reader};
-use crate::{ExtractError, Extraction};
+use crate::reading::Reading;
+use crate::{Document, ExtractError};
 
 pub use image::IMAGE_HEAD_BYTES;
 
 /// Reads a file that is not empty.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
     match format.reader() {
         Reader::Markdown => markdown::read(format, bytes),
-        Reader::Plain => plain::read(format, bytes),
+        Reader::Plain | Reader::ReStructured | Reader::AsciiDoc | Reader::Org => {
+            plain::read(format, bytes)
+        }
         Reader::Source => source::read(format, bytes),
-        Reader::Json => json::read(format, bytes),
+        Reader::Json | Reader::Notebook => json::read(format, bytes),
         Reader::Ndjson => ndjson::read(format, bytes),
         Reader::Html => html::read(format, bytes),
         Reader::Delimited(delimiter) => delimited::read(format, delimiter, bytes),
         Reader::Image(mime_type) => Ok(image::read(format, mime_type, bytes)),
+        Reader::Package => package::read(format, bytes, reading),
+        Reader::Compound => compound::read(format, bytes, reading),
+        Reader::Pdf | Reader::Rtf | Reader::Mail | Reader::Mailbox => {
+            Err(ExtractError::unsupported())
+        }
     }
 }
 

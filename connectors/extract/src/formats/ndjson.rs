@@ -9,7 +9,7 @@ use dpe_connector::content::Category;
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::{head, json, language};
-use crate::{ExtractError, Extraction, decode};
+use crate::{Document, ExtractError, decode};
 
 /// A group ends before the line that would make it longer than this.
 const GROUP_BYTES: usize = 16 * 1024;
@@ -21,8 +21,8 @@ const USUAL_GROUP_BYTES: u64 = 8 * 1024;
 ///
 /// # Errors
 ///
-/// `Invalid`, naming the line, if a line that is not blank is no JSON text.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+/// `damaged`, naming the line, if a line that is not blank is no JSON text.
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
     let text = decode::text(bytes)?;
     let mut elements = Elements::default();
     let mut group = String::new();
@@ -46,14 +46,14 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
         }
     }
     elements.push_text(Category::CodeSnippet, &group, &metadata);
-    Ok(Extraction::of_elements(head(format), elements))
+    Ok(Document::of_elements(head(format), elements))
 }
 
 fn invalid(line: usize, error: &serde_json::Error) -> ExtractError {
     // serde_json counts lines of the text it was given, which is one line here.
     let message = error.to_string();
     let reason = message.split(" at line ").next().unwrap_or(&message);
-    ExtractError::invalid(format!(
+    ExtractError::damaged(format!(
         "line {line} is not valid JSON: {reason} at column {}",
         error.column()
     ))
@@ -76,14 +76,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::fnv1a;
-    use crate::{Input, extract};
+    use crate::{Input, Limits, extract};
 
     fn groups(text: &str) -> Vec<String> {
         let input = Input {
             name: b"a.ndjson",
             bytes: text.as_bytes(),
         };
-        let mut pages = extract(&input).unwrap().pages;
+        let mut pages = extract(&input, &Limits::default()).unwrap().pages;
         let elements = pages.remove(0).elements;
         elements
             .into_iter()

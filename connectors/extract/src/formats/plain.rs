@@ -5,16 +5,16 @@ use dpe_connector::content::{Category, Metadata};
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::head;
-use crate::{ExtractError, Extraction, decode};
+use crate::{Document, ExtractError, decode};
 
 /// Reads a plain text. Lines inside a paragraph stay as they are, indentation included.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
     let text = decode::text(bytes)?;
     let mut elements = Elements::default();
     for paragraph in paragraphs(&text) {
         elements.push_text(Category::NarrativeText, paragraph, &Metadata::new());
     }
-    Ok(Extraction::of_elements(head(format), elements))
+    Ok(Document::of_elements(head(format), elements))
 }
 
 /// Returns the runs of lines that are not blank, without the white space after their last word.

@@ -5,16 +5,16 @@ use dpe_connector::content::Category;
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::{head, language, without_last_line_end};
-use crate::{ExtractError, Extraction, decode};
+use crate::{Document, ExtractError, decode};
 
 /// Reads a text in a formal language; it is not parsed, so it need not be correct.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
     let text = decode::text(bytes)?;
     Ok(whole(format, &text))
 }
 
 /// A document of one text in one language; nothing but white space is nothing to read.
-pub(crate) fn whole(format: Format, text: &str) -> Extraction {
+pub(crate) fn whole(format: Format, text: &str) -> Document {
     let mut elements = Elements::default();
     if !text.trim().is_empty() {
         elements.push_text(
@@ -23,5 +23,5 @@ pub(crate) fn whole(format: Format, text: &str) -> Extraction {
             &language(format.file_type()),
         );
     }
-    Extraction::of_elements(head(format), elements)
+    Document::of_elements(head(format), elements)
 }

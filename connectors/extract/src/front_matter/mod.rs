@@ -90,7 +90,7 @@ pub(crate) fn split(text: &str) -> Option<Split<'_>> {
 ///
 /// # Errors
 ///
-/// `Invalid` if the values are nested deeper than content may be or expand beyond measure.
+/// `damaged` if the values are nested deeper than content may be or expand beyond measure.
 pub(crate) fn read(split: &Split<'_>) -> Result<Declared, ExtractError> {
     match split.language {
         Language::Yaml => yaml::read(split.block),
@@ -99,7 +99,7 @@ pub(crate) fn read(split: &Split<'_>) -> Result<Declared, ExtractError> {
 }
 
 fn too_deep() -> ExtractError {
-    ExtractError::invalid(format!(
+    ExtractError::damaged(format!(
         "the front matter is nested deeper than {MAX_DEPTH} levels"
     ))
 }

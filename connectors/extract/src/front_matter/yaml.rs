@@ -135,7 +135,7 @@ impl Tree {
         self.added = self.added.saturating_add(target.bytes);
         if self.added > MAX_ADDED_BYTES {
             let message = "the aliases in the front matter expand beyond all measure";
-            return Err(Refusal::Invalid(ExtractError::invalid(message)));
+            return Err(Refusal::Invalid(ExtractError::damaged(message)));
         }
         let target = target.clone();
         let text = match &target.value {

@@ -17,7 +17,7 @@ use crate::flow::{Flow, title};
 use crate::format::Format;
 use crate::formats::head;
 use crate::inline::Picture;
-use crate::{ExtractError, Extraction};
+use crate::{Document, ExtractError};
 
 use dom::{Data, Dom, Excessive, Id, Step};
 
@@ -26,11 +26,11 @@ use dom::{Data, Dom, Excessive, Id, Step};
 ///
 /// # Errors
 ///
-/// `Invalid` if the text is not in the encoding it declares, or makes a tree out of proportion.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+/// `damaged` if the text is not in the encoding it declares, or makes a tree out of proportion.
+pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
     let text = charset::text(bytes)?;
     let dom = Dom::of_document(&text).map_err(|Excessive| {
-        ExtractError::invalid(
+        ExtractError::damaged(
             "the markup is out of proportion: too many nodes for its text, or attributes for a tag",
         )
     })?;
@@ -39,7 +39,7 @@ pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Extraction, ExtractEr
     let mut flow = Flow::default();
     read::blocks(&dom, &mut flow);
     let (_, elements) = flow.finish();
-    Ok(Extraction::of_elements(head, elements))
+    Ok(Document::of_elements(head, elements))
 }
 
 /// Adds the blocks of a piece of HTML inside another format. `false` if it could not be read.

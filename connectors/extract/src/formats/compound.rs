@@ -1,0 +1,48 @@
+//! Compound files: what is in one, by its streams.
+
+use std::io::{Cursor, Read};
+
+use cfb::CompoundFile;
+
+use crate::format::Format;
+use crate::reading::Reading;
+use crate::reason::Reason;
+use crate::{Document, ExtractError};
+
+/// A compound file that is open.
+pub(crate) type Compound<'a> = CompoundFile<Cursor<&'a [u8]>>;
+
+/// Reads a compound file.
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let file = CompoundFile::open(Cursor::new(bytes))
+        .map_err(|error| ExtractError::damaged(format!("the compound file: {error}")))?;
+    if file.exists("/EncryptedPackage") {
+        return Err(ExtractError::new(
+            Reason::Encrypted,
+            "the document wants a password",
+        ));
+    }
+    let _ = (format, reading);
+    Err(ExtractError::unsupported())
+}
+
+/// Reads a stream; `None` if there is none of this path.
+pub(crate) fn stream(
+    file: &mut Compound<'_>,
+    path: &str,
+    reading: &mut Reading<'_>,
+) -> Result<Option<Vec<u8>>, ExtractError> {
+    if !file.is_stream(path) {
+        return Ok(None);
+    }
+    reading.entry()?;
+    let stream = file
+        .open_stream(path)
+        .map_err(|error| ExtractError::damaged(format!("the stream {path}: {error}")))?;
+    let length = stream.len();
+    reading.unpack(stream.take(length)).map(Some)
+}

@@ -1,0 +1,123 @@
+//! ZIP archives: what the package is, by its entries.
+
+use crate::format::Format;
+use crate::package::Package;
+use crate::reading::Reading;
+use crate::{Document, ExtractError, xml};
+
+/// What the entries of an archive make of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Presentation,
+    Workbook,
+    BinaryWorkbook,
+    OpenText,
+    OpenSpreadsheet,
+    OpenPresentation,
+    Book,
+    Files,
+}
+
+/// Reads an archive.
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let mut package = Package::open(bytes, reading)?;
+    match kind(&mut package, reading)? {
+        Kind::Word
+        | Kind::Presentation
+        | Kind::Workbook
+        | Kind::BinaryWorkbook
+        | Kind::OpenText
+        | Kind::OpenSpreadsheet
+        | Kind::OpenPresentation
+        | Kind::Book
+        | Kind::Files => {
+            let _ = format;
+            Err(ExtractError::unsupported())
+        }
+    }
+}
+
+fn kind(package: &mut Package<'_>, reading: &mut Reading<'_>) -> Result<Kind, ExtractError> {
+    if let Some(declared) = package.part("mimetype", reading)?
+        && let Some(kind) = declared_kind(declared.trim_ascii())
+    {
+        return Ok(kind);
+    }
+    if package.has("META-INF/container.xml") {
+        return Ok(Kind::Book);
+    }
+    if package.has("[Content_Types].xml")
+        && let Some(kind) = office_kind(package, reading)?
+    {
+        return Ok(kind);
+    }
+    Ok(Kind::Files)
+}
+
+fn declared_kind(media_type: &[u8]) -> Option<Kind> {
+    if media_type == b"application/epub+zip" {
+        return Some(Kind::Book);
+    }
+    let open = media_type.strip_prefix(b"application/vnd.oasis.opendocument.")?;
+    let kinds: [(&[u8], Kind); 3] = [
+        (b"text", Kind::OpenText),
+        (b"spreadsheet", Kind::OpenSpreadsheet),
+        (b"presentation", Kind::OpenPresentation),
+    ];
+    kinds
+        .into_iter()
+        .find(|(name, _)| open.starts_with(name))
+        .map(|(_, kind)| kind)
+}
+
+/// Looks for the part that the package says is the document, by its content type (ECMA-376 part 2).
+fn office_kind(
+    package: &mut Package<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Option<Kind>, ExtractError> {
+    let types = package.needed("[Content_Types].xml", reading)?;
+    let text = xml::text(&types)?;
+    let tree = xml::parse(&text, reading)?;
+    let kinds = [
+        ("wordprocessingml.document.main+xml", Kind::Word),
+        ("wordprocessingml.template.main+xml", Kind::Word),
+        ("ms-word.document.macroEnabled.main+xml", Kind::Word),
+        ("ms-word.template.macroEnabledTemplate.main+xml", Kind::Word),
+        ("presentationml.presentation.main+xml", Kind::Presentation),
+        ("presentationml.slideshow.main+xml", Kind::Presentation),
+        ("presentationml.template.main+xml", Kind::Presentation),
+        (
+            "ms-powerpoint.presentation.macroEnabled.main+xml",
+            Kind::Presentation,
+        ),
+        (
+            "ms-powerpoint.slideshow.macroEnabled.main+xml",
+            Kind::Presentation,
+        ),
+        (
+            "ms-powerpoint.template.macroEnabled.main+xml",
+            Kind::Presentation,
+        ),
+        ("spreadsheetml.sheet.main+xml", Kind::Workbook),
+        ("spreadsheetml.template.main+xml", Kind::Workbook),
+        ("ms-excel.sheet.macroEnabled.main+xml", Kind::Workbook),
+        ("ms-excel.template.macroEnabled.main+xml", Kind::Workbook),
+        ("ms-excel.addin.macroEnabled.main+xml", Kind::Workbook),
+        (
+            "ms-excel.sheet.binary.macroEnabled.main",
+            Kind::BinaryWorkbook,
+        ),
+    ];
+    let declared = tree.root_element().children();
+    let declared = declared.filter_map(|child| xml::attribute(child, "ContentType"));
+    let kind = declared
+        .filter_map(|declared| kinds.iter().find(|(end, _)| declared.ends_with(end)))
+        .map(|(_, kind)| *kind)
+        .next();
+    Ok(kind)
+}

@@ -1,0 +1,225 @@
+//! What a reader has at hand beside the bytes: the limits and what is spent of them, a place for
+//! the pictures it finds, and a way to read a file within the file.
+//!
+//! Knows no format.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::io::Read;
+
+use dpe_connector::content::{BlobSource, Page};
+
+use crate::limits::UNSUSPICIOUS_BYTES;
+use crate::reason::Reason;
+use crate::{ExtractError, Limits, WHOLE_INPUT};
+
+/// One extraction under way.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    limits: &'a Limits,
+    input_bytes: u64,
+    unpacked: u64,
+    entries: u64,
+    depth: u32,
+    blobs: Vec<Vec<u8>>,
+    /// Where blobs of a hash are in `blobs`.
+    known: HashMap<u64, Vec<usize>>,
+    notes: Vec<String>,
+}
+
+/// Notes for people are no second document.
+const MAX_NOTES: usize = 16;
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(limits: &'a Limits, input_bytes: u64) -> Self {
+        Self {
+            limits,
+            input_bytes,
+            unpacked: 0,
+            entries: 0,
+            depth: 0,
+            blobs: Vec::new(),
+            known: HashMap::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &'a Limits {
+        self.limits
+    }
+
+    /// Keeps the bytes of a picture, once however often they come, and returns how an element
+    /// refers to them.
+    pub(crate) fn blob(&mut self, bytes: Vec<u8>) -> BlobSource {
+        let size = bytes.len() as u64;
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        let alike = self.known.entry(hasher.finish()).or_default();
+        let number = match alike.iter().find(|number| self.blobs[**number] == bytes) {
+            Some(number) => *number,
+            None => {
+                alike.push(self.blobs.len());
+                self.blobs.push(bytes);
+                self.blobs.len() - 1
+            }
+        };
+        BlobSource::Handle {
+            handle: number.to_string(),
+            size: Some(size),
+        }
+    }
+
+    /// Notes something that people should know of the file and that is no reason to refuse it.
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if self.notes.len() < MAX_NOTES && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Counts an entry of an archive, a part of a message or the like.
+    ///
+    /// # Errors
+    ///
+    /// `bomb` when there are more than are taken.
+    pub(crate) fn entry(&mut self) -> Result<(), ExtractError> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            let most = self.limits.entries;
+            return Err(bomb(format!("more than {most} entries")));
+        }
+        Ok(())
+    }
+
+    /// Counts bytes that came out of something packed.
+    ///
+    /// # Errors
+    ///
+    /// `bomb` when they are too many, or out of proportion to the file.
+    pub(crate) fn unpacked(&mut self, bytes: u64) -> Result<(), ExtractError> {
+        self.unpacked = self.unpacked.saturating_add(bytes);
+        match self.unpacked > self.most_unpacked() {
+            true => Err(self.too_much()),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads everything that `packed` unpacks to, and counts it.
+    ///
+    /// # Errors
+    ///
+    /// `bomb` as soon as it is too much; `damaged` when it cannot be unpacked.
+    pub(crate) fn unpack(&mut self, packed: impl Read) -> Result<Vec<u8>, ExtractError> {
+        let room = self.most_unpacked() - self.unpacked;
+        let mut bytes = Vec::new();
+        packed
+            .take(room + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| ExtractError::damaged(format!("cannot be unpacked: {error}")))?;
+        self.unpacked(bytes.len() as u64)?;
+        Ok(bytes)
+    }
+
+    /// Returns the pages of a file within the file, with their pictures kept here, and what it says
+    /// about itself.
+    ///
+    /// # Errors
+    ///
+    /// Why it gives no document; a bomb anywhere is one everywhere, see
+    /// [`is_fatal`](ExtractError::is_fatal).
+    pub(crate) fn nested(
+        &mut self,
+        name: &[u8],
+        bytes: &[u8],
+    ) -> Result<crate::Document, ExtractError> {
+        if self.depth >= self.limits.depth {
+            let most = self.limits.depth;
+            return Err(bomb(format!("files within files more than {most} deep")));
+        }
+        self.depth += 1;
+        let read = crate::read(name, bytes, self);
+        self.depth -= 1;
+        let mut body = read?;
+        self.keep_whole(&mut body.pages, bytes);
+        Ok(body)
+    }
+
+    /// Returns the pictures and the notes.
+    pub(crate) fn finish(self) -> (Vec<Vec<u8>>, Vec<String>) {
+        (self.blobs, self.notes)
+    }
+
+    /// Keeps the nested file itself where it is the content.
+    fn keep_whole(&mut self, pages: &mut [Page], bytes: &[u8]) {
+        let elements = pages.iter_mut().flat_map(|page| &mut page.elements);
+        for blob in elements.filter_map(|element| element.blob.as_mut()) {
+            if matches!(blob, BlobSource::Handle { handle, .. } if handle == WHOLE_INPUT) {
+                *blob = self.blob(bytes.to_vec());
+            }
+        }
+    }
+
+    fn most_unpacked(&self) -> u64 {
+        let by_ratio = self.input_bytes.saturating_mul(self.limits.unpacked_ratio);
+        let suspicious = by_ratio.max(UNSUSPICIOUS_BYTES);
+        suspicious.min(self.limits.unpacked_bytes)
+    }
+
+    fn too_much(&self) -> ExtractError {
+        let most = self.most_unpacked();
+        bomb(format!("it unpacks to more than {most} bytes"))
+    }
+}
+
+fn bomb(message: String) -> ExtractError {
+    ExtractError::new(Reason::Bomb, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use dpe_connector::content::BlobSource;
+
+    use super::Reading;
+    use crate::limits::UNSUSPICIOUS_BYTES;
+    use crate::{Limits, Reason};
+
+    #[test]
+    fn equal_pictures_are_kept_once() {
+        let limits = Limits::default();
+        let mut reading = Reading::new(&limits, 10);
+        let first = reading.blob(vec![1, 2]);
+        assert_ne!(reading.blob(vec![1]), first);
+        assert_eq!(reading.blob(vec![1, 2]), first);
+        let expected = BlobSource::Handle {
+            handle: "0".to_owned(),
+            size: Some(2),
+        };
+        assert_eq!(first, expected);
+        assert_eq!(reading.finish().0, [vec![1, 2], vec![1]]);
+    }
+
+    #[test]
+    fn unpacking_stops_where_the_file_is_out_of_proportion() {
+        let limits = Limits {
+            unpacked_bytes: UNSUSPICIOUS_BYTES + 5,
+            ..Limits::default()
+        };
+        let small = Reading::new(&limits, 1).unpack(std::io::repeat(0));
+        assert_eq!(small.unwrap_err().reason, Reason::Bomb);
+        let mut large = Reading::new(&limits, 1 << 30);
+        assert!(large.unpacked(UNSUSPICIOUS_BYTES + 5).is_ok());
+        assert_eq!(large.unpacked(1).unwrap_err().reason, Reason::Bomb);
+    }
+
+    #[test]
+    fn entries_are_counted() {
+        let limits = Limits {
+            entries: 2,
+            ..Limits::default()
+        };
+        let mut reading = Reading::new(&limits, 1);
+        assert!(reading.entry().is_ok() && reading.entry().is_ok());
+        assert_eq!(reading.entry().unwrap_err().reason, Reason::Bomb);
+    }
+}

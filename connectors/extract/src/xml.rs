@@ -1,0 +1,187 @@
+//! XML as the parts of packages are written in it: a tree that is small against its text, without
+//! external entities, and not deeper than is taken.
+//!
+//! Names are compared without their namespaces: producers use the transitional and the strict ones of
+//! a format, and now and then one of their own making.
+
+use roxmltree::{Document, Node, ParsingOptions};
+
+use crate::reading::Reading;
+use crate::reason::Reason;
+use crate::{ExtractError, decode};
+
+/// Returns the text of a part, in the encoding that it declares or begins with.
+///
+/// # Errors
+///
+/// `damaged` if it is not in that encoding.
+pub(crate) fn text(bytes: &[u8]) -> Result<String, ExtractError> {
+    let declared = declared_encoding(bytes);
+    match declared.and_then(encoding_rs::Encoding::for_label) {
+        Some(encoding) if encoding != encoding_rs::UTF_8 && !decode::has_utf16_mark(bytes) => {
+            Ok(encoding.decode(bytes).0.into_owned())
+        }
+        _ => Ok(decode::text(bytes)?.into_owned()),
+    }
+}
+
+/// Parses a text.
+///
+/// # Errors
+///
+/// `damaged` if it is not well-formed, `bomb` if it is nested deeper than is taken or its entities
+/// unfold without measure.
+pub(crate) fn parse<'t>(
+    text: &'t str,
+    reading: &Reading<'_>,
+) -> Result<Document<'t>, ExtractError> {
+    let options = ParsingOptions {
+        allow_dtd: true,
+        ..ParsingOptions::default()
+    };
+    let most = reading.limits().xml_depth;
+    if depth(text) > most {
+        let message = format!("XML nested more than {most} deep");
+        return Err(ExtractError::new(Reason::Bomb, message));
+    }
+    Document::parse_with_options(text, options).map_err(|error| match error {
+        roxmltree::Error::EntityReferenceLoop(_) | roxmltree::Error::NodesLimitReached => {
+            ExtractError::new(Reason::Bomb, format!("XML: {error}"))
+        }
+        _ => ExtractError::damaged(format!("not well-formed XML: {error}")),
+    })
+}
+
+/// Returns the value of an attribute by its local name.
+pub(crate) fn attribute<'n>(node: Node<'n, '_>, name: &str) -> Option<&'n str> {
+    node.attributes()
+        .find(|attribute| attribute.name() == name)
+        .map(|attribute| attribute.value())
+}
+
+/// Returns the child elements of a local name.
+pub(crate) fn children<'n, 't: 'n>(
+    node: Node<'n, 't>,
+    name: &'n str,
+) -> impl Iterator<Item = Node<'n, 't>> + 'n {
+    node.children().filter(move |child| is(*child, name))
+}
+
+/// Returns the first child element of a local name.
+pub(crate) fn child<'n, 't: 'n>(node: Node<'n, 't>, name: &'n str) -> Option<Node<'n, 't>> {
+    node.children().find(|child| is(*child, name))
+}
+
+/// Returns whether a node is an element of a local name.
+pub(crate) fn is(node: Node<'_, '_>, name: &str) -> bool {
+    node.is_element() && node.tag_name().name() == name
+}
+
+/// Returns how deep tags are nested, without parsing: the parser itself must not meet more.
+fn depth(text: &str) -> u32 {
+    let bytes = text.as_bytes();
+    let (mut depth, mut deepest, mut at) = (0u32, 0, 0);
+    while let Some(next) = memchr::memchr(b'<', &bytes[at..]) {
+        at += next;
+        let rest = &bytes[at..];
+        let length = match rest.get(1) {
+            Some(b'!') if rest.starts_with(b"<!--") => through(rest, b"-->"),
+            Some(b'!') if rest.starts_with(b"<![CDATA[") => through(rest, b"]]>"),
+            Some(b'!' | b'?') => 2,
+            Some(b'/') => {
+                depth = depth.saturating_sub(1);
+                2
+            }
+            _ => {
+                let length = tag_length(rest);
+                if rest.get(length.wrapping_sub(2)) != Some(&b'/') {
+                    depth += 1;
+                    deepest = deepest.max(depth);
+                }
+                length
+            }
+        };
+        at += length.min(rest.len());
+    }
+    deepest
+}
+
+fn through(rest: &[u8], end: &[u8]) -> usize {
+    memchr::memmem::find(rest, end).map_or(rest.len(), |at| at + end.len())
+}
+
+/// Returns the length of a tag; in the values of its attributes `>` is nothing special.
+fn tag_length(tag: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(next) = memchr::memchr3(b'>', b'"', b'\'', &tag[at..]) {
+        at += next + 1;
+        let byte = tag[at - 1];
+        if byte == b'>' {
+            return at;
+        }
+        match memchr::memchr(byte, &tag[at..]) {
+            Some(end) => at += end + 1,
+            None => return tag.len(),
+        }
+    }
+    tag.len()
+}
+
+fn declared_encoding(bytes: &[u8]) -> Option<&[u8]> {
+    let head = &bytes[..bytes.len().min(256)];
+    let declaration = &head[..memchr::memmem::find(head, b"?>")?];
+    let declaration = declaration.strip_prefix(b"<?xml")?;
+    let after = memchr::memmem::find(declaration, b"encoding")? + b"encoding".len();
+    let rest = declaration[after..].trim_ascii_start();
+    let rest = rest.strip_prefix(b"=")?.trim_ascii_start();
+    let quote = *rest.first().filter(|quote| matches!(quote, b'"' | b'\''))?;
+    let label = &rest[1..];
+    Some(&label[..memchr::memchr(quote, label)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, text};
+    use crate::reading::Reading;
+    use crate::{Limits, Reason};
+
+    fn failure(source: &str) -> Option<Reason> {
+        let limits = Limits::default();
+        let reading = Reading::new(&limits, 1);
+        parse(source, &reading).err().map(|error| error.reason)
+    }
+
+    #[test]
+    fn encoding_is_the_declared_one() {
+        let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><a>caf\xE9</a>";
+        assert!(text(latin).unwrap().ends_with("<a>caf\u{e9}</a>"));
+        assert!(text(b"<?xml version='1.0'?><a>caf\xE9</a>").is_err());
+        assert_eq!(text(b"\xFF\xFE<\0a\0/\0>\0").unwrap(), "<a/>");
+    }
+
+    #[test]
+    fn nesting_and_entities_are_bounded() {
+        let deep = format!("{}{}", "<a>".repeat(300), "</a>".repeat(300));
+        assert_eq!(failure(&deep), Some(Reason::Bomb));
+        let wide = format!(
+            "<a>{}<!-- {} --></a>",
+            "<b c='>'/>".repeat(300),
+            "<d>".repeat(300)
+        );
+        assert_eq!(failure(&wide), None);
+        assert_eq!(failure("<a><b></a>"), Some(Reason::Damaged));
+        let mut laughs = String::from("<!DOCTYPE a [<!ENTITY e0 \"ha\">");
+        for level in 1..12 {
+            let inner = format!("&e{};", level - 1).repeat(10);
+            laughs.push_str(&format!("<!ENTITY e{level} \"{inner}\">"));
+        }
+        laughs.push_str("]><a>&e11;</a>");
+        assert_eq!(failure(&laughs), Some(Reason::Bomb));
+    }
+
+    #[test]
+    fn external_entities_are_never_read() {
+        let external = "<!DOCTYPE a [<!ENTITY e SYSTEM \"file:///etc/hostname\">]><a>&e;</a>";
+        assert!(failure(external).is_some());
+    }
+}
