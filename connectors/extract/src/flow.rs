@@ -187,12 +187,14 @@ impl Flow {
                 }
             }
             let mime_type = picture.mime_type.filter(|value| value.len() <= VALUE_BYTES);
-            if picture.alt.is_empty() && mime_type.is_none() && metadata.is_empty() {
+            let has_bytes = picture.blob.is_some();
+            if picture.alt.is_empty() && mime_type.is_none() && metadata.is_empty() && !has_bytes {
                 continue;
             }
             let mut pieces = pieces(&picture.alt).map(|(_, piece)| piece);
             self.elements.push(Element {
                 text: pieces.next().map(str::to_owned),
+                blob: picture.blob,
                 mime_type,
                 metadata,
                 ..Element::empty(Category::Image)

@@ -2,6 +2,8 @@
 //!
 //! Knows no markup language: Markdown and HTML readers both write into it.
 
+use dpe_connector::content::BlobSource;
+
 use crate::elements::{Link, VALUE_BYTES};
 
 /// A picture that a text refers to.
@@ -11,8 +13,10 @@ pub(crate) struct Picture {
     pub(crate) alt: String,
     /// Address, unless the picture's bytes are in the address itself.
     pub(crate) url: Option<String>,
-    /// Media type that a `data:` address declares.
+    /// Media type that a `data:` address declares, or that of the bytes.
     pub(crate) mime_type: Option<String>,
+    /// The picture's bytes, if they are in the file.
+    pub(crate) blob: Option<BlobSource>,
     /// Title the source gives it.
     pub(crate) title: Option<String>,
     /// Where a click on it leads.
@@ -30,6 +34,15 @@ impl Picture {
             None => picture.url = is_address(url).then(|| url.to_owned()),
         }
         picture
+    }
+
+    /// Returns a picture whose bytes are in the file.
+    pub(crate) fn of_bytes(blob: BlobSource, mime_type: Option<&str>) -> Self {
+        Self {
+            blob: Some(blob),
+            mime_type: mime_type.map(str::to_owned),
+            ..Self::default()
+        }
     }
 }
 

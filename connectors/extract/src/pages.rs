@@ -1,10 +1,10 @@
-//! Pages of documents whose format has none.
+//! Pages: those that a format declares, and those of documents whose format has none.
 //!
 //! A page is what travels as a whole: a connector cuts a large document into messages between
 //! pages only (connector contract §13). So a long text has several. Where they end depends on
 //! nothing but the content: the same bytes have to give the same hashes with every runner.
 
-use dpe_connector::content::{Element, Page};
+use dpe_connector::content::{Element, Metadata, Page};
 
 /// The most bytes of text a page has, but for the one element that goes beyond it. Escaped in the
 /// most wasteful way, six bytes for each, a page still fits the smallest message of a runner
@@ -16,13 +16,33 @@ const ELEMENT_OVERHEAD: usize = 64;
 
 /// Spreads elements over pages; none if there is nothing to read.
 pub(crate) fn of(elements: Vec<Element>) -> Vec<Page> {
-    let mut pages: Vec<Page> = Vec::new();
+    spread(elements, Vec::new())
+}
+
+/// Spreads the elements of a page that the format declares: it is there even if it is empty, and
+/// what goes beyond its size goes on in further pages without a title.
+pub(crate) fn declared(
+    title: Option<String>,
+    page_metadata: Metadata,
+    elements: Vec<Element>,
+) -> Vec<Page> {
+    let page = Page {
+        title,
+        page_metadata,
+        elements: Vec::new(),
+    };
+    spread(elements, vec![page])
+}
+
+fn spread(elements: Vec<Element>, mut pages: Vec<Page>) -> Vec<Page> {
     let mut used = 0;
     for element in elements {
         let bytes = size(&element);
         used += bytes;
         match pages.last_mut() {
-            Some(page) if used <= PAGE_BYTES => page.elements.push(element),
+            Some(page) if used <= PAGE_BYTES || page.elements.is_empty() => {
+                page.elements.push(element)
+            }
             _ => {
                 used = bytes;
                 pages.push(Page {
@@ -72,6 +92,21 @@ mod tests {
         assert_eq!(lengths(&of(elements(&[quarter; 9]))), [4, 4, 1]);
         assert_eq!(lengths(&of(elements(&[quarter + 1; 9]))), [3, 3, 3]);
         assert_eq!(lengths(&of(elements(&[9 << 20, 1, 9 << 20]))), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_declared_page_is_there_without_elements_and_goes_on_when_it_is_too_large() {
+        let title = || Some("Sheet".to_owned());
+        let empty = declared(title(), Metadata::new(), Vec::new());
+        assert_eq!(
+            (empty[0].title.clone(), lengths(&empty)),
+            (title(), vec![0])
+        );
+        let large = declared(title(), Metadata::new(), elements(&[9 << 20, 1]));
+        assert_eq!(
+            (large[1].title.clone(), lengths(&large)),
+            (None, vec![1, 1])
+        );
     }
 
     #[test]
