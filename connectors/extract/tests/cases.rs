@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use dpe_connector::content::Page;
 use dpe_extract::{Extraction, Input, Limits, Reason, extract};
 use serde_json::{Value, json};
 
@@ -49,17 +50,22 @@ fn found(path: &Path, expected: &Value) -> Value {
     }
 }
 
+/// Pages of a format without pages are given as their elements; blobs by their sizes in bytes.
 fn document(extraction: &Extraction) -> Value {
     let mut document = serde_json::to_value(&extraction.head).unwrap();
-    assert!(extraction.pages.len() <= 1);
-    let elements = extraction.pages.iter().flat_map(|page| {
-        assert!(!page.elements.is_empty(), "a page is there for something");
-        assert!(page.title.is_none() && page.page_metadata.is_empty());
-        &page.elements
-    });
-    document["elements"] = elements
-        .map(|element| serde_json::to_value(element).unwrap())
-        .collect();
+    let is_declared = |page: &Page| page.title.is_some() || !page.page_metadata.is_empty();
+    match &*extraction.pages {
+        [] => document["elements"] = json!([]),
+        [page] if !is_declared(page) => document["elements"] = json!(page.elements),
+        pages => document["pages"] = json!(pages),
+    }
+    let sizes: Vec<_> = extraction.blobs.iter().map(Vec::len).collect();
+    if !sizes.is_empty() {
+        document["blobs"] = json!(sizes);
+    }
+    if !extraction.notes.is_empty() {
+        document["notes"] = json!(extraction.notes);
+    }
     document
 }
 
