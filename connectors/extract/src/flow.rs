@@ -1,10 +1,10 @@
 //! Blocks in reading order to elements.
 //!
-//! Markdown and HTML say the same things in two notations: headings, paragraphs, items, quotes,
+//! Markdown, HTML and office documents say the same things in several notations: headings, paragraphs, items, quotes,
 //! code, tables, pictures. Their readers tell this module what they meet; it decides which element
-//! that is, given the containers around it, and so both notations map alike. Knows neither notation.
+//! that is, given the containers around it, and so all notations map alike. Knows none of them.
 
-use dpe_connector::content::{Category, Element, Metadata};
+use dpe_connector::content::{Category, Element, Metadata, Page};
 use serde_json::Value;
 
 use crate::elements::{Elements, VALUE_BYTES, pieces};
@@ -36,6 +36,8 @@ pub(crate) enum Container {
     Footnote { label: String },
     /// Navigation or page furniture: text in it has this category.
     Region(Category),
+    /// Something beside the text, such as a comment: texts in it say so in their metadata.
+    Aside(Metadata),
 }
 
 /// Elements of a page under construction.
@@ -169,6 +171,18 @@ impl Flow {
         self.elements.push(Element::empty(Category::PageBreak));
     }
 
+    /// Adds the pages of a document within this one.
+    pub(crate) fn append(&mut self, pages: Vec<Page>) {
+        for element in pages.into_iter().flat_map(|page| page.elements) {
+            self.elements.push(element);
+        }
+    }
+
+    /// Takes the elements so far, of a page that ends here; what is open stays open.
+    pub(crate) fn turn_page(&mut self) -> Vec<Element> {
+        std::mem::take(&mut self.elements).into_vec()
+    }
+
     /// Returns the elements and, if the very first block was a heading of level 1, its text.
     pub(crate) fn finish(self) -> (Option<String>, Elements) {
         (self.leading_title, self.elements)
@@ -243,6 +257,11 @@ impl Flow {
                 }
                 Container::Footnote { label } if label.len() <= LABEL_BYTES => {
                     note(metadata, "footnote", label.as_str().into())
+                }
+                Container::Aside(said) => {
+                    for (name, value) in said {
+                        note(metadata, name, value.clone());
+                    }
                 }
                 Container::Footnote { .. }
                 | Container::List { .. }

@@ -21,6 +21,7 @@ mod pages;
 mod reading;
 mod reason;
 mod sniff;
+mod times;
 mod xml;
 
 use dpe_connector::content::{DocumentHead, Page};

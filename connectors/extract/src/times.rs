@@ -1,0 +1,84 @@
+//! Times as sources declare them to times as metadata says them (RFC 3339).
+//!
+//! Knows no clock and no zone: a time that names none is given as UTC, for most programs mean it.
+
+/// Returns a time of ISO 8601's extended form as RFC 3339: a date alone stays one, a fraction of a second is left
+/// out. `None` if it is none, or one of the year 0 (an unset field).
+pub(crate) fn rfc3339(time: &str) -> Option<String> {
+    let time = time.trim();
+    let date = time.get(..10)?;
+    let (year, month, day) = (
+        number(date, 0, 4)?,
+        number(date, 5, 2)?,
+        number(date, 8, 2)?,
+    );
+    let is_date = date.as_bytes()[4] == b'-'
+        && date.as_bytes()[7] == b'-'
+        && year > 0
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day);
+    let rest = &time[10..];
+    if !is_date || rest.is_empty() {
+        return is_date.then(|| date.to_owned());
+    }
+    let rest = rest.strip_prefix(['T', 't', ' '])?;
+    let (hour, minute) = (number(rest, 0, 2)?, number(rest, 3, 2)?);
+    let has_seconds = rest.as_bytes().get(5) == Some(&b':');
+    let second = match has_seconds {
+        true => number(rest, 6, 2)?,
+        false => 0,
+    };
+    if rest.as_bytes()[2] != b':' || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let rest = &rest[if has_seconds { 8 } else { 5 }..];
+    let zone = zone(rest.trim_start_matches(|c: char| c == '.' || c == ',' || c.is_ascii_digit()))?;
+    Some(format!("{date}T{hour:02}:{minute:02}:{second:02}{zone}"))
+}
+
+fn zone(zone: &str) -> Option<String> {
+    if matches!(zone, "" | "Z" | "z") {
+        return Some("Z".to_owned());
+    }
+    let offset = zone.strip_prefix(['+', '-'])?;
+    let minutes = offset.get(2..)?.trim_start_matches(':');
+    let (hour, minute) = (number(offset, 0, 2)?, number(minutes, 0, 2).unwrap_or(0));
+    (hour <= 23 && minute <= 59).then(|| format!("{}{hour:02}:{minute:02}", &zone[..1]))
+}
+
+fn number(text: &str, at: usize, length: usize) -> Option<u32> {
+    let digits = text.get(at..at + length)?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| digits.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rfc3339;
+
+    #[test]
+    fn declared_times_become_rfc_3339() {
+        for (declared, expected) in [
+            ("2010-03-04T05:06:07Z", Some("2010-03-04T05:06:07Z")),
+            (
+                "2010-03-04T05:06:07.123456789",
+                Some("2010-03-04T05:06:07Z"),
+            ),
+            (
+                "2010-03-04T05:06:07+01:00",
+                Some("2010-03-04T05:06:07+01:00"),
+            ),
+            ("2010-03-04T05:06-0330", Some("2010-03-04T05:06:00-03:30")),
+            ("2010-03-04", Some("2010-03-04")),
+            ("2010-13-04", None),
+            ("0000-00-00T00:00:00", None),
+            ("2010-03-04T25:00:00Z", None),
+            ("2010-03-04Tä", None),
+            ("2010-03-04T05:06:07+1é", None),
+            ("yesterday ä", None),
+            ("", None),
+        ] {
+            assert_eq!(rfc3339(declared).as_deref(), expected, "{declared}");
+        }
+    }
+}
