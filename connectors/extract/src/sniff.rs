@@ -4,10 +4,6 @@
 
 use crate::decode;
 
-/// One in this many bytes may be a control character that text has no use for; logs with
-/// terminal colours stay text.
-const CONTROL_SHARE: usize = 32;
-
 /// What no file begins with by accident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signature {
@@ -155,18 +151,14 @@ pub(crate) fn is_text(head: &[u8]) -> bool {
     };
     let strange = text
         .bytes()
-        .filter(|byte| is_strange_control(*byte))
+        .filter(|byte| decode::is_strange_control(*byte))
         .count();
-    !text.contains('\0') && strange * CONTROL_SHARE <= text.len()
+    !text.contains('\0') && strange * decode::CONTROL_SHARE <= text.len()
 }
 
 /// Whether the bytes are no text in any encoding read here.
 pub(crate) fn is_binary(head: &[u8]) -> bool {
-    memchr::memchr(0, head).is_some() && !decode::has_utf16_mark(head)
-}
-
-fn is_strange_control(byte: u8) -> bool {
-    byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0C' | b'\x1B')
+    memchr::memchr(0, head).is_some() && !decode::is_wide(head)
 }
 
 fn base_name(path: &str) -> &str {

@@ -10,6 +10,7 @@ use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::head;
 use crate::grid::{Cell, Grid};
+use crate::reading::Reading;
 use crate::{Document, ExtractError, decode};
 
 /// Delimiters a file may have, in the order in which they win a draw.
@@ -27,8 +28,9 @@ pub(crate) fn read(
     format: Format,
     delimiter: Option<u8>,
     bytes: &[u8],
+    reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
-    let text = decode::text(bytes)?;
+    let text = decode::any(bytes, reading)?;
     let quoting = has_paired_quotes(&text);
     let delimiter = delimiter.unwrap_or_else(|| detect(&text, quoting));
     let mut grid = Grid::new();

@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 
 use crate::format::Format;
 use crate::formats::source;
+use crate::reading::Reading;
 use crate::{Document, ExtractError, decode};
 
 /// Reads one JSON text.
@@ -13,8 +14,12 @@ use crate::{Document, ExtractError, decode};
 /// # Errors
 ///
 /// `damaged` with line and column if the text is not JSON (RFC 8259).
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
-    let text = decode::text(bytes)?;
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let text = decode::any(bytes, reading)?;
     check(&text).map_err(|error| ExtractError::damaged(format!("not valid JSON: {error}")))?;
     Ok(source::whole(format, &text))
 }

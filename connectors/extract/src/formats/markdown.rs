@@ -13,13 +13,18 @@ use crate::formats::{head, html};
 use crate::front_matter::{self, Declared};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
+use crate::reading::Reading;
 use crate::{Document, ExtractError, decode};
 
 /// Reads a Markdown text.
 ///
 /// The title is the front matter's `title`, or else a heading of level 1 before everything else.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
-    let text = decode::text(bytes)?;
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let text = decode::any(bytes, reading)?;
     let mut head = head(format);
     let mut reader = Reader::default();
     let body = declare(&text, &mut head, &mut reader.flow)?;

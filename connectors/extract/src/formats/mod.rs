@@ -27,15 +27,15 @@ pub(crate) fn read(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     match format.reader() {
-        Reader::Markdown => markdown::read(format, bytes),
+        Reader::Markdown => markdown::read(format, bytes, reading),
         Reader::Plain | Reader::ReStructured | Reader::AsciiDoc | Reader::Org => {
-            plain::read(format, bytes)
+            plain::read(format, bytes, reading)
         }
-        Reader::Source => source::read(format, bytes),
-        Reader::Json | Reader::Notebook => json::read(format, bytes),
-        Reader::Ndjson => ndjson::read(format, bytes),
-        Reader::Html => html::read(format, bytes),
-        Reader::Delimited(delimiter) => delimited::read(format, delimiter, bytes),
+        Reader::Source => source::read(format, bytes, reading),
+        Reader::Json | Reader::Notebook => json::read(format, bytes, reading),
+        Reader::Ndjson => ndjson::read(format, bytes, reading),
+        Reader::Html => html::read(format, bytes, reading),
+        Reader::Delimited(delimiter) => delimited::read(format, delimiter, bytes, reading),
         Reader::Image(mime_type) => Ok(image::read(format, mime_type, bytes)),
         Reader::Package => package::read(format, bytes, reading),
         Reader::Compound => compound::read(format, bytes, reading),

@@ -9,6 +9,7 @@ use dpe_connector::content::Category;
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::{head, json, language};
+use crate::reading::Reading;
 use crate::{Document, ExtractError, decode};
 
 /// A group ends before the line that would make it longer than this.
@@ -22,8 +23,12 @@ const USUAL_GROUP_BYTES: u64 = 8 * 1024;
 /// # Errors
 ///
 /// `damaged`, naming the line, if a line that is not blank is no JSON text.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
-    let text = decode::text(bytes)?;
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let text = decode::any(bytes, reading)?;
     let mut elements = Elements::default();
     let mut group = String::new();
     let metadata = language(format.file_type());

@@ -5,11 +5,16 @@ use dpe_connector::content::{Category, Metadata};
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::head;
+use crate::reading::Reading;
 use crate::{Document, ExtractError, decode};
 
 /// Reads a plain text. Lines inside a paragraph stay as they are, indentation included.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
-    let text = decode::text(bytes)?;
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let text = decode::any(bytes, reading)?;
     let mut elements = Elements::default();
     for paragraph in paragraphs(&text) {
         elements.push_text(Category::NarrativeText, paragraph, &Metadata::new());

@@ -5,11 +5,16 @@ use dpe_connector::content::Category;
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::{head, language, without_last_line_end};
+use crate::reading::Reading;
 use crate::{Document, ExtractError, decode};
 
 /// Reads a text in a formal language; it is not parsed, so it need not be correct.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
-    let text = decode::text(bytes)?;
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let text = decode::any(bytes, reading)?;
     Ok(whole(format, &text))
 }
 

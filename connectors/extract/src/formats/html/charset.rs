@@ -1,27 +1,24 @@
 //! The encoding an HTML file declares.
 //!
-//! A byte order mark first, then a declaration in the first bytes, else UTF-8. Nothing is guessed.
+//! A byte order mark comes before it; without either the bytes decide, as for any text.
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
+use crate::reading::Reading;
 use crate::{ExtractError, decode};
 
 /// Where the HTML standard looks for a declaration.
 const DECLARED_WITHIN: usize = 1024;
 
-/// Returns the text of an HTML file. What is wrong in an encoding other than UTF-8 becomes U+FFFD, as
-/// in a browser; what is wrong in UTF-8 is an error, as everywhere else in this crate.
-pub(super) fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ExtractError> {
-    let has_mark = Encoding::for_bom(bytes).is_some();
-    match declared(&bytes[..bytes.len().min(DECLARED_WITHIN)]) {
-        Some(encoding) if !has_mark && encoding != UTF_8 => {
-            let (text, _) = encoding.decode_without_bom_handling(bytes);
-            Ok(decode::unified_line_ends(text))
-        }
-        _ => decode::text(bytes),
-    }
+/// Returns the text of an HTML file. What is wrong in its encoding becomes U+FFFD, as in a browser.
+pub(super) fn text<'b>(
+    bytes: &'b [u8],
+    reading: &mut Reading<'_>,
+) -> Result<Cow<'b, str>, ExtractError> {
+    let declared = declared(&bytes[..bytes.len().min(DECLARED_WITHIN)]);
+    decode::declared_as(declared, bytes, reading)
 }
 
 fn declared(head: &[u8]) -> Option<&'static Encoding> {
@@ -65,7 +62,14 @@ fn value_after<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use crate::Limits;
+    use crate::reading::Reading;
+
+    fn text(bytes: &[u8]) -> String {
+        let limits = Limits::default();
+        let mut reading = Reading::new(&limits, bytes.len() as u64);
+        super::text(bytes, &mut reading).unwrap().into_owned()
+    }
 
     #[test]
     fn declared_encoding_is_used() {
@@ -76,24 +80,21 @@ mod tests {
             "<?xml version='1.0' encoding='iso-8859-1'?>",
         ] {
             let bytes = [declaration.as_bytes(), b"caf\xE9"].concat();
-            assert!(text(&bytes).unwrap().ends_with("café"), "{declaration}");
+            assert!(text(&bytes).ends_with("café"), "{declaration}");
         }
     }
 
     #[test]
     fn byte_order_mark_wins_over_the_declaration() {
         let bytes = "\u{FEFF}<meta charset=latin1>é".as_bytes();
-        assert!(text(bytes).unwrap().ends_with('é'));
+        assert!(text(bytes).ends_with('é'));
     }
 
     #[test]
-    fn undeclared_text_is_utf8() {
-        assert_eq!(text("é".as_bytes()).unwrap(), "é");
-        assert!(text(b"caf\xE9").is_err());
-        assert!(text(b"<meta charset=utf-8>caf\xE9").is_err());
-        assert_eq!(
-            text(b"<meta charset=utf-16>x").unwrap(),
-            "<meta charset=utf-16>x"
-        );
+    fn text_that_is_not_as_declared_is_what_its_bytes_are() {
+        assert_eq!(text("é".as_bytes()), "é");
+        assert_eq!(text(b"caf\xE9"), "café");
+        assert!(text(b"<meta charset=utf-8>caf\xE9").ends_with("café"));
+        assert_eq!(text(b"<meta charset=utf-16>x"), "<meta charset=utf-16>x");
     }
 }

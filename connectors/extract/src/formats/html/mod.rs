@@ -17,6 +17,7 @@ use crate::flow::{Flow, title};
 use crate::format::Format;
 use crate::formats::head;
 use crate::inline::Picture;
+use crate::reading::Reading;
 use crate::{Document, ExtractError};
 
 use dom::{Data, Dom, Excessive, Id, Step};
@@ -27,8 +28,12 @@ use dom::{Data, Dom, Excessive, Id, Step};
 /// # Errors
 ///
 /// `damaged` if the text is not in the encoding it declares, or makes a tree out of proportion.
-pub(crate) fn read(format: Format, bytes: &[u8]) -> Result<Document, ExtractError> {
-    let text = charset::text(bytes)?;
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let text = charset::text(bytes, reading)?;
     let dom = Dom::of_document(&text).map_err(|Excessive| {
         ExtractError::damaged(
             "the markup is out of proportion: too many nodes for its text, or attributes for a tag",

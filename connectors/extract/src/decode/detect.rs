@@ -1,0 +1,114 @@
+//! Which encoding a text is in that does not say so: by what its bytes can be, all of them looked at.
+//!
+//! Knows no format and no locale.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, ISO_2022_JP};
+
+/// So many characters of UTF-8 outweigh one fault: the text is UTF-8 and was damaged or cut.
+const CHARACTERS_PER_FAULT: usize = 4;
+
+/// The order of the bytes in units of two or four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Big,
+    Little,
+}
+
+/// What the zero bytes of a text without byte order mark speak for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wide {
+    Utf16(Order),
+    Utf32(Order),
+}
+
+/// Returns the wide encoding in which the zero bytes are the upper halves of common characters: zero at
+/// one place of a unit in most units, and hardly ever at the last.
+pub(super) fn wide(bytes: &[u8]) -> Option<Wide> {
+    let mut zeros = [0usize; 4];
+    for at in memchr::memchr_iter(0, bytes) {
+        zeros[at % 4] += 1;
+    }
+    let units = bytes.len() / 4;
+    if units == 0 {
+        return None;
+    }
+    let many = |count: usize| count * 10 >= units * 9;
+    let few = |count: usize| count * 50 <= units;
+    let [first, second, third, fourth] = zeros;
+    let is_whole = |unit| bytes.len().is_multiple_of(unit);
+    if is_whole(4) && many(first) && many(second) && few(fourth) {
+        return Some(Wide::Utf32(Order::Big));
+    }
+    if is_whole(4) && many(third) && many(fourth) && few(first) {
+        return Some(Wide::Utf32(Order::Little));
+    }
+    // A text of another script has zeros only in its spaces and line ends.
+    let some = |count: usize| count * 20 >= units * 2;
+    if is_whole(2) && some(first + third) && few(second) && few(fourth) {
+        return Some(Wide::Utf16(Order::Big));
+    }
+    (is_whole(2) && some(second + fourth) && few(first) && few(third))
+        .then_some(Wide::Utf16(Order::Little))
+}
+
+/// Whether a text that is not quite UTF-8 is more of it than of anything else.
+pub(super) fn is_damaged_utf8(bytes: &[u8]) -> bool {
+    let mut characters = 0;
+    let mut faults = 0;
+    for chunk in bytes.utf8_chunks() {
+        let continued = |byte: &u8| !(0x80..0xC0).contains(byte);
+        let high = chunk.valid().bytes().filter(|byte| *byte >= 0x80);
+        characters += high.filter(continued).count();
+        faults += usize::from(!chunk.invalid().is_empty());
+    }
+    characters >= faults * CHARACTERS_PER_FAULT
+}
+
+/// Whether an ASCII text changes to Japanese by escape sequences (ISO-2022-JP) and back.
+pub(super) fn is_iso_2022_jp(bytes: &[u8]) -> bool {
+    let escapes: [&[u8]; 2] = [b"\x1B$B", b"\x1B$@"];
+    escapes
+        .into_iter()
+        .any(|escape| memchr::memmem::find(bytes, escape).is_some())
+        && ISO_2022_JP
+            .decode_without_bom_handling_and_without_replacement(bytes)
+            .is_some()
+}
+
+/// Returns the encoding of one or two bytes per character that the bytes are most likely in.
+pub(super) fn narrow(bytes: &[u8]) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes, true);
+    detector.guess(None, Utf8Detection::Deny)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, Wide, is_damaged_utf8, wide};
+
+    #[test]
+    fn zero_bytes_tell_the_wide_encodings() {
+        let text = "Some words,\r\nand more.";
+        let utf16 = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect();
+        let utf32 = |unit: fn(u32) -> [u8; 4]| text.chars().flat_map(|c| unit(c as u32)).collect();
+        let wides: [(Vec<u8>, Wide); 4] = [
+            (utf16(u16::to_le_bytes), Wide::Utf16(Order::Little)),
+            (utf16(u16::to_be_bytes), Wide::Utf16(Order::Big)),
+            (utf32(u32::to_le_bytes), Wide::Utf32(Order::Little)),
+            (utf32(u32::to_be_bytes), Wide::Utf32(Order::Big)),
+        ];
+        for (bytes, expected) in wides {
+            assert_eq!(wide(&bytes), Some(expected));
+        }
+        assert_eq!(wide(text.as_bytes()), None);
+        assert_eq!(wide(b"a\0b"), None);
+        assert_eq!(wide(&[0; 64]), None);
+    }
+
+    #[test]
+    fn one_fault_makes_no_other_encoding_of_utf8() {
+        assert!(is_damaged_utf8(&"äöüß\u{20AC}".as_bytes()[..10]));
+        assert!(!is_damaged_utf8(b"caf\xE9 cr\xE8me"));
+    }
+}
