@@ -184,6 +184,13 @@ impl Inline {
         self.pictures.push(picture);
     }
 
+    /// Sets the stand-in text of the last picture that has none; it is not part of the text here.
+    pub(crate) fn describe_last_picture(&mut self, alt: &str) {
+        if let Some(picture) = self.pictures.last_mut().filter(|last| last.alt.is_empty()) {
+            picture.alt = alt.to_owned();
+        }
+    }
+
     /// Whether there is neither text nor picture.
     pub(crate) fn is_blank(&self) -> bool {
         self.pictures.is_empty() && self.text.trim().is_empty()

@@ -3,6 +3,7 @@
 
 mod compound;
 mod delimited;
+mod fields;
 mod html;
 mod image;
 mod json;
@@ -10,7 +11,9 @@ mod markdown;
 mod ndjson;
 mod package;
 mod plain;
+mod rtf;
 mod source;
+mod story;
 
 use dpe_connector::content::{DocumentHead, Metadata};
 
@@ -39,9 +42,8 @@ pub(crate) fn read(
         Reader::Image(mime_type) => Ok(image::read(format, mime_type, bytes)),
         Reader::Package => package::read(format, bytes, reading),
         Reader::Compound => compound::read(format, bytes, reading),
-        Reader::Pdf | Reader::Rtf | Reader::Mail | Reader::Mailbox => {
-            Err(ExtractError::unsupported())
-        }
+        Reader::Rtf => rtf::read(format, bytes, reading),
+        Reader::Pdf | Reader::Mail | Reader::Mailbox => Err(ExtractError::unsupported()),
     }
 }
 

@@ -1,0 +1,461 @@
+//! The state of an RTF document while it is read: groups, the bytes of the text at hand, stories.
+
+use std::collections::HashSet;
+
+use dpe_connector::content::Category;
+
+use super::group::{Destination, Encoding, Ending, Group, Kind};
+use super::picture::PictureData;
+use super::sheet::{Facts, Fonts, Styles, heading_level};
+use super::token::{Token, Tokens};
+use crate::ExtractError;
+use crate::codepage::{self, WESTERN};
+use crate::flow::Container;
+use crate::formats::fields;
+use crate::formats::story::{self, Block, CellForm, Paragraph, Story};
+use crate::reading::Reading;
+use crate::reason::Reason;
+
+/// Groups within groups; no program writes as many.
+const MAX_GROUPS: usize = 4096;
+
+/// Stories within stories: a note in a box in a header.
+const MAX_STORIES: usize = 16;
+
+/// A longer instruction of a field is none.
+const MAX_INSTRUCTION: usize = 16 * 1024;
+
+/// A document under way.
+#[derive(Debug)]
+pub(super) struct Reader<'r, 'l> {
+    pub(super) reading: &'r mut Reading<'l>,
+    pub(super) group: Group,
+    groups: Vec<Group>,
+    bytes: Vec<u8>,
+    /// How many more characters only stand in for one that was there already.
+    pub(super) skip: u32,
+    high_surrogate: Option<u16>,
+    pub(super) code_page: u16,
+    pub(super) default_font: Option<i32>,
+    pub(super) fonts: Fonts,
+    pub(super) styles: Styles,
+    pub(super) facts: Facts,
+    pub(super) fields: Vec<Field>,
+    pub(super) picture: Option<PictureData>,
+    pub(super) shape_name: String,
+    shape_value: String,
+    label: Option<String>,
+    pub(super) row: RowForm,
+    body: Story,
+    stories: Vec<Story>,
+    footnotes: usize,
+    furniture: HashSet<(bool, String)>,
+    footers: Vec<Block>,
+}
+
+/// A field that is open.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) instruction: String,
+    pub(super) outer: Destination,
+    pub(super) has_result: bool,
+}
+
+/// What a row's definition says.
+#[derive(Debug, Default)]
+pub(super) struct RowForm {
+    pub(super) is_header: bool,
+    pub(super) cell: CellForm,
+    pub(super) cells: Vec<CellForm>,
+}
+
+impl<'r, 'l> Reader<'r, 'l> {
+    pub(super) fn new(reading: &'r mut Reading<'l>) -> Self {
+        Self {
+            reading,
+            group: Group::new(),
+            groups: Vec::new(),
+            bytes: Vec::new(),
+            skip: 0,
+            high_surrogate: None,
+            code_page: WESTERN,
+            default_font: None,
+            fonts: Fonts::default(),
+            styles: Styles::default(),
+            facts: Facts::default(),
+            fields: Vec::new(),
+            picture: None,
+            shape_name: String::new(),
+            shape_value: String::new(),
+            label: None,
+            row: RowForm::default(),
+            body: Story::default(),
+            stories: Vec::new(),
+            footnotes: 0,
+            furniture: HashSet::new(),
+            footers: Vec::new(),
+        }
+    }
+
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), ExtractError> {
+        for token in Tokens::new(bytes) {
+            match token {
+                Token::Open => self.open()?,
+                Token::Close => {
+                    self.close();
+                    if self.groups.is_empty() {
+                        break;
+                    }
+                }
+                Token::Text(text) => self.text(text),
+                Token::Hex(byte) => self.byte(byte),
+                Token::Binary(bytes) => self.binary(bytes),
+                Token::Symbol(symbol) => self.symbol(symbol),
+                Token::Word(name, parameter) => {
+                    if self.skip > 0 && name != b"u" && name != b"uc" {
+                        self.skip -= 1;
+                    } else {
+                        self.word(name, parameter);
+                    }
+                }
+            }
+        }
+        while !self.groups.is_empty() {
+            self.close();
+        }
+        self.flush();
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> (Facts, Vec<Block>) {
+        let paragraph = self.paragraph();
+        let mut blocks = self.body.finish(paragraph);
+        blocks.append(&mut self.footers);
+        (self.facts, blocks)
+    }
+
+    /// Returns the story that is written.
+    pub(super) fn story(&mut self) -> &mut Story {
+        self.stories.last_mut().unwrap_or(&mut self.body)
+    }
+
+    /// Whether what comes now is text that people see.
+    pub(super) fn is_shown(&self) -> bool {
+        self.group.destination == Destination::Story
+            && !self.group.is_hidden
+            && !self.group.is_deleted
+    }
+
+    /// Whether the story is a header or a footer.
+    pub(super) fn is_in_furniture(&self) -> bool {
+        let endings = self.groups.iter().map(|group| group.ending);
+        let mut endings = endings.chain([self.group.ending]);
+        endings.any(|ending| matches!(ending, Ending::Story(Kind::Header | Kind::Footer)))
+    }
+
+    /// Begins a story of its own.
+    pub(super) fn open_story(&mut self, kind: Kind) {
+        let is_reached = self.group.destination != Destination::Nowhere;
+        if !is_reached || self.group.is_deleted || self.stories.len() >= MAX_STORIES {
+            return;
+        }
+        self.flush();
+        if kind == Kind::Footnote && self.is_shown() {
+            let label = format!("[^{}]", self.footnotes + 1);
+            self.story().inline().push(&label);
+        }
+        self.stories.push(Story::default());
+        self.group.destination = Destination::Story;
+        self.group.ending = Ending::Story(kind);
+        self.group.properties = Default::default();
+    }
+
+    /// Returns what the paragraph is that ends here.
+    pub(super) fn paragraph(&self) -> Paragraph {
+        let properties = &self.group.properties;
+        let outline = properties.outline.map(heading_level);
+        let heading = outline.unwrap_or_else(|| self.styles.level(properties.style));
+        let label = self.label.as_deref().unwrap_or("").trim();
+        let is_item = properties.is_listed || !label.is_empty();
+        let depth = usize::try_from(properties.list_level).unwrap_or(0);
+        let ordered = label.contains(|character: char| character.is_alphanumeric() && label != "o");
+        Paragraph {
+            heading,
+            item: is_item.then_some((depth, ordered)),
+            in_table: properties.in_table,
+        }
+    }
+
+    /// Ends the paragraph.
+    pub(super) fn end_paragraph(&mut self) {
+        self.flush();
+        let paragraph = self.paragraph();
+        self.label = None;
+        self.story().end_paragraph(paragraph);
+    }
+
+    pub(super) fn end_cell(&mut self) {
+        self.flush();
+        self.label = None;
+        self.story().end_cell();
+    }
+
+    pub(super) fn end_row(&mut self) {
+        self.flush();
+        let (is_header, forms) = (self.row.is_header, self.row.cells.clone());
+        self.story().end_row(is_header, forms);
+    }
+
+    fn open(&mut self) -> Result<(), ExtractError> {
+        self.flush();
+        self.skip = 0;
+        if self.groups.len() >= MAX_GROUPS {
+            let message = format!("groups nested more than {MAX_GROUPS} deep");
+            return Err(ExtractError::new(Reason::Bomb, message));
+        }
+        self.groups.push(self.group);
+        self.group = self.group.inner();
+        match self.group.destination {
+            Destination::Fonts => self.group.ending = Ending::Font,
+            Destination::Styles => {
+                self.styles.begin();
+                self.group.ending = Ending::Style;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.flush();
+        self.skip = 0;
+        match self.group.ending {
+            Ending::Nothing => {}
+            Ending::Story(kind) => self.end_story(kind),
+            Ending::Field => self.end_field(),
+            Ending::Link => self.story().inline().close_link(),
+            Ending::Picture => self.end_picture(),
+            Ending::Font => self.fonts.end(),
+            Ending::Style => self.styles.end(),
+            Ending::ShapeValue => self.end_shape_value(),
+        }
+        let Some(outer) = self.groups.pop() else {
+            return;
+        };
+        self.group = outer;
+    }
+
+    fn end_story(&mut self, kind: Kind) {
+        let paragraph = self.paragraph();
+        self.label = None;
+        let Some(story) = self.stories.pop() else {
+            return;
+        };
+        let blocks = story.finish(paragraph);
+        match kind {
+            Kind::Box => self.story().anchor(None, blocks),
+            Kind::Footnote => {
+                self.footnotes += 1;
+                let label = self.footnotes.to_string();
+                let container = Container::Footnote { label };
+                self.story().anchor(Some(container), blocks);
+            }
+            Kind::Comment => {
+                let container = story::comment();
+                self.story().anchor(Some(container), blocks);
+            }
+            Kind::Header | Kind::Footer => self.end_furniture(kind == Kind::Header, blocks),
+        }
+    }
+
+    /// Some fields have no result: they show their instruction.
+    fn end_field(&mut self) {
+        let Some(field) = self.fields.pop() else {
+            return;
+        };
+        if field.has_result {
+            if let Some(outer) = self.fields.last_mut() {
+                outer.has_result = true;
+            }
+            return;
+        }
+        if let Some(text) = fields::shown(&field.instruction) {
+            self.group.destination = field.outer;
+            self.emit(&text);
+        }
+    }
+
+    /// Sections say the same header again and again; it is one.
+    fn end_furniture(&mut self, is_header: bool, blocks: Vec<Block>) {
+        let key = (is_header, format!("{blocks:?}"));
+        if blocks.is_empty() || !self.furniture.insert(key) {
+            return;
+        }
+        let category = match is_header {
+            true => Category::Header,
+            false => Category::Footer,
+        };
+        let container = Container::Region(category);
+        match is_header {
+            true => self.story().place(container, blocks),
+            false => self.footers.push(Block::Within(container, blocks)),
+        }
+    }
+
+    fn end_picture(&mut self) {
+        let Some(data) = self.picture.take() else {
+            return;
+        };
+        let Some(picture) = data.finish(self.reading) else {
+            return;
+        };
+        let inline = self.story().inline();
+        inline.open_picture(picture);
+        inline.close_picture();
+    }
+
+    fn end_shape_value(&mut self) {
+        let value = std::mem::take(&mut self.shape_value);
+        match self.shape_name.trim() {
+            "wzDescription" if !value.trim().is_empty() => {
+                self.story().inline().describe_last_picture(value.trim());
+            }
+            "gtextUNICODE" => {
+                let blocks = vec![Block::text(value.trim())];
+                self.story().anchor(None, blocks);
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        if text.is_empty() {
+            return;
+        }
+        let skipped = (self.skip as usize).min(text.len());
+        self.skip -= skipped as u32;
+        let text = &text[skipped..];
+        if self.group.destination == Destination::Picture {
+            if let Some(picture) = &mut self.picture {
+                picture.digits(text);
+            }
+            return;
+        }
+        self.bytes.extend_from_slice(text);
+    }
+
+    /// Adds a byte of the code page that was written as a control symbol.
+    pub(super) fn raw(&mut self, byte: u8) {
+        self.byte(byte);
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if self.skip > 0 {
+            self.skip -= 1;
+        } else if self.group.destination != Destination::Picture {
+            self.bytes.push(byte);
+        }
+    }
+
+    fn binary(&mut self, bytes: &[u8]) {
+        if self.skip > 0 {
+            self.skip -= 1;
+        } else if self.group.destination == Destination::Picture
+            && let Some(picture) = &mut self.picture
+        {
+            picture.binary(bytes);
+        }
+    }
+
+    /// Adds a character of Unicode by its number, or half of one.
+    pub(super) fn unicode(&mut self, number: i32) {
+        self.flush();
+        let unit = (number & 0xFFFF) as u16;
+        let decoded = match (self.high_surrogate.take(), unit) {
+            (_, 0xD800..=0xDBFF) => {
+                self.high_surrogate = Some(unit);
+                return;
+            }
+            (Some(high), 0xDC00..=0xDFFF) => char::decode_utf16([high, unit]).next(),
+            _ => char::decode_utf16([unit]).next(),
+        };
+        let character = decoded.and_then(Result::ok);
+        let character = character.map(|character| self.shown_as(character));
+        if let Some(character) = character.filter(|character| *character != '\0') {
+            self.emit(character.encode_utf8(&mut [0; 4]));
+        }
+    }
+
+    /// A character of a font of symbols may be written by its private number.
+    fn shown_as(&self, character: char) -> char {
+        let is_symbol = self.encoding() == Encoding::Symbol;
+        match u32::from(character) {
+            private @ 0xF020..=0xF0FF if is_symbol => codepage::symbol((private & 0xFF) as u8),
+            _ => character,
+        }
+    }
+
+    /// Writes the bytes that were read as text of the encoding they are in.
+    pub(super) fn flush(&mut self) {
+        if self.bytes.is_empty() {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        if self.group.destination != Destination::Nowhere {
+            let text = self.encoding().decode(&bytes);
+            self.emit(&text);
+        }
+        self.bytes = bytes;
+        self.bytes.clear();
+    }
+
+    fn encoding(&self) -> Encoding {
+        let declared = match self.group.destination {
+            Destination::Fonts => self.fonts.own_encoding(),
+            Destination::Info | Destination::About(_) | Destination::Styles => None,
+            _ => match self.group.character_set {
+                Some(page) => Some(Encoding::Page(page)),
+                None => self.fonts.encoding(self.group.font.or(self.default_font)),
+            },
+        };
+        declared.unwrap_or(Encoding::Page(self.code_page))
+    }
+
+    /// Writes text where the group's text goes.
+    pub(super) fn emit(&mut self, text: &str) {
+        match self.group.destination {
+            Destination::Story if self.is_shown() => {
+                if let Some(field) = self.fields.last_mut() {
+                    field.has_result |= !text.trim().is_empty();
+                }
+                self.story().inline().push(text);
+            }
+            Destination::Fonts => self.fonts.name(text),
+            Destination::Styles => self.styles.name(text),
+            Destination::About(about) => self.facts.push(about, text),
+            Destination::Instruction(number) => {
+                if let Some(field) = self.fields.get_mut(number)
+                    && field.instruction.len() < MAX_INSTRUCTION
+                {
+                    field.instruction.push_str(text);
+                }
+            }
+            Destination::Label => {
+                let label = self.label.get_or_insert_default();
+                if label.len() < 64 {
+                    label.push_str(text);
+                }
+            }
+            Destination::ShapeName if self.shape_name.len() < 64 => self.shape_name.push_str(text),
+            Destination::ShapeValue => self.shape_value.push_str(text),
+            _ => {}
+        }
+    }
+
+    /// Begins the value of a shape's property.
+    pub(super) fn open_shape_value(&mut self) {
+        self.shape_value.clear();
+        self.group.destination = Destination::ShapeValue;
+        self.group.ending = Ending::ShapeValue;
+    }
+}
