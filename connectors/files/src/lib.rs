@@ -5,6 +5,8 @@
 //! knows neither a file system nor a repository.
 
 mod content;
+mod document;
+mod extractor;
 mod globs;
 mod handles;
 mod items;
@@ -15,13 +17,14 @@ mod patterns;
 mod pipeline;
 mod report;
 mod scans;
+mod spool;
 mod trouble;
 mod wildcards;
 
-pub use content::{
-    HEAD_BYTES, Limits, NoDocument, Wanted, document, format_of, wanted, wanted_by_name,
-    whole_bytes,
-};
+pub use content::{HEAD_BYTES, Limits, Wanted, format_of, wanted, wanted_by_name};
+pub use document::{Input, Made, Maker, NoDocument};
+pub use dpe_extract::{ExtractError, Reason};
+pub use extractor::Extractor;
 pub use globs::Globs;
 pub use handles::{CHUNK_BYTES, Handles};
 pub use items::{Items, RoundEnd};
@@ -31,4 +34,4 @@ pub use patterns::{Case, Patterns};
 pub use pipeline::{BUDGET, Pipeline, threads};
 pub use report::{Kind, Report, shown};
 pub use scans::{Beginning, Round, Scans};
-pub use trouble::{Failure, OnTrouble};
+pub use trouble::{Failure, OnTrouble, too_large, unsupported};

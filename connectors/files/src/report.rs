@@ -7,6 +7,9 @@ use crate::names::extension;
 /// So many kinds or paths are named, the rest is counted.
 const NAMED: usize = 8;
 
+/// So many notes of files are told.
+const NOTES: usize = 20;
+
 /// Why a path was passed over, as its lines call it: one of them, and several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind(pub &'static str, pub &'static str);
@@ -17,6 +20,9 @@ pub struct Report {
     unsupported: BTreeMap<String, u64>,
     groups: BTreeMap<Kind, Group>,
     notes: Vec<String>,
+    of_files: Vec<String>,
+    /// How many were noted beyond those.
+    further: u64,
 }
 
 #[derive(Debug, Default)]
@@ -59,6 +65,18 @@ impl Report {
         self.groups.entry(kind).or_default().add(path);
     }
 
+    /// Keeps what was noted of a file, as long as there are not too many of such lines.
+    pub fn notes(&mut self, path: &[u8], notes: Vec<String>) {
+        for note in notes {
+            if self.of_files.len() < NOTES {
+                let line = format!("note: {}: {}", shown(path), shown(note.as_bytes()));
+                self.of_files.push(line);
+            } else {
+                self.further += 1;
+            }
+        }
+    }
+
     /// Keeps a line of its own.
     pub fn note(&mut self, line: String) {
         self.notes.push(line);
@@ -67,6 +85,10 @@ impl Report {
     /// Returns the lines.
     pub fn lines(mut self) -> Vec<String> {
         let mut lines = std::mem::take(&mut self.notes);
+        lines.append(&mut self.of_files);
+        if self.further > 0 {
+            lines.push(format!("and {} more notes", self.further));
+        }
         lines.extend(self.unsupported_line());
         lines.extend(self.groups.iter().map(|(kind, group)| group.line(*kind)));
         lines
@@ -134,6 +156,19 @@ mod tests {
             report.lines(),
             ["skipped 1 special file: a\\u{1b}[31m\\nb\u{fffd}"]
         );
+    }
+
+    #[test]
+    fn notes_of_files_are_told_up_to_a_number() {
+        let mut report = Report::default();
+        for number in 0..23 {
+            let path = format!("d/{number}.jpg");
+            report.notes(path.as_bytes(), vec!["named as jpg\n".to_owned()]);
+        }
+        let lines = report.lines();
+        assert_eq!(lines.len(), 21);
+        assert_eq!(lines[0], "note: d/0.jpg: named as jpg\\n");
+        assert_eq!(lines[20], "and 3 more notes");
     }
 
     #[test]

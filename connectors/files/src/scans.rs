@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use dpe_connector::read_blob::{BlobChunk, ReadBlobParams};
 use dpe_connector::{CancelFlag, RpcError, ScanParams, ScanResult};
 
 use crate::handles::Handles;
@@ -115,13 +116,17 @@ impl<R: Round> Scans<R> {
         Ok(batch)
     }
 
-    /// Returns what a handle stands for.
+    /// Answers a `read_blob`; what the connector holds itself is read by `file`.
     ///
     /// # Errors
     ///
-    /// `unknown_handle`.
-    pub fn held(&self, handle: &str) -> Result<R::Held, RpcError> {
-        self.handles.find(handle)
+    /// `unknown_handle`; `source_failed`; those of `file`.
+    pub fn read_blob(
+        &self,
+        wanted: &ReadBlobParams,
+        file: impl FnOnce(R::Held) -> Result<BlobChunk, RpcError>,
+    ) -> Result<BlobChunk, RpcError> {
+        self.handles.read(wanted, file)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a configuration wants done about what becomes no document, and why a file became none.
 
 use dpe_connector::ItemErrorCode;
+use dpe_extract::{ExtractError, Reason};
 use serde::{Deserialize, Serialize};
 
 use crate::content::Limits;
@@ -36,6 +37,11 @@ impl Failure {
         }
     }
 
+    /// Returns what is to be said of a file that was refused; its reason comes first.
+    pub fn refused(error: &ExtractError) -> Self {
+        Self::of_content(format!("{}: {}", error.reason, error.message))
+    }
+
     /// Returns a failure of the source, which may be over next time.
     pub fn of_source(message: impl Into<String>) -> Self {
         Self {
@@ -44,18 +50,28 @@ impl Failure {
             retryable: true,
         }
     }
+}
 
-    /// Returns what is to be said of a file of `bytes` bytes, more than `limit`, which is one of
-    /// `limits`.
-    pub fn too_large(bytes: u64, limit: u64, limits: Limits) -> Self {
-        let whose = if limit == limits.blob {
-            "the remote takes in one blob"
-        } else {
-            "max_file_bytes"
-        };
-        Self::of_content(format!(
+/// Returns why a file is refused of whose format only its beginning was asked.
+pub fn unsupported() -> ExtractError {
+    ExtractError {
+        reason: Reason::UnsupportedFormat,
+        message: "no known format claims this file".to_owned(),
+    }
+}
+
+/// Returns why a file of `bytes` bytes is refused, more than `limit`, which is one of `limits`.
+pub fn too_large(bytes: u64, limit: u64, limits: Limits) -> ExtractError {
+    let whose = if limit == limits.blob {
+        "the remote takes in one blob"
+    } else {
+        "max_file_bytes"
+    };
+    ExtractError {
+        reason: Reason::TooLarge,
+        message: format!(
             "the file has {bytes} bytes, more than {whose} ({limit}); leave it out with `exclude` \
              or .dpeignore"
-        ))
+        ),
     }
 }

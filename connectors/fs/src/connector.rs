@@ -8,7 +8,7 @@ use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
 };
-use dpe_connector_files::{Globs, Owner, Scans};
+use dpe_connector_files::{Extractor, Globs, Owner, Scans};
 
 use crate::config::Config;
 use crate::round::Round;
@@ -30,6 +30,7 @@ pub(crate) struct Setup {
     /// Longest blob the remote takes.
     pub(crate) blob_max_bytes: u64,
     pub(crate) owner: Owner,
+    pub(crate) extractor: Arc<Extractor>,
 }
 
 impl Fs {
@@ -69,6 +70,7 @@ impl Connector for Fs {
             config,
             globs,
             prefix,
+            extractor: Arc::default(),
             max_message_bytes: params.max_message_bytes,
             blob_max_bytes: params
                 .remote_limits
@@ -92,6 +94,6 @@ impl Connector for Fs {
     ) -> Result<BlobChunk, RpcError> {
         let most = largest_chunk(self.setup()?.max_message_bytes);
         params.max_bytes = params.max_bytes.min(most);
-        self.scans.held(&params.handle)?.read(&params)
+        self.scans.read_blob(&params, |held| held.read(&params))
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use dpe_connector::batch::item_limit;
-use dpe_connector::{encode_segments, path};
-use dpe_connector_files::{self as files, Failure, Handles, Limits, NoDocument, file_name};
-use serde_json::value::RawValue;
+use dpe_connector::path;
+use dpe_connector_files::{
+    self as files, ExtractError, Failure, Input, Made, Maker, NoDocument, Reason, file_name,
+    too_large,
+};
 
 use crate::connector::Setup;
 use crate::diff::Task;
@@ -17,7 +18,7 @@ use crate::stat::Stat;
 use crate::walk::Found;
 
 /// Everything about a scan that a worker needs.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Examiner {
     /// The way into the folder.
     pub(crate) door: Arc<Door>,
@@ -25,10 +26,10 @@ pub(crate) struct Examiner {
     pub(crate) files: Arc<Vec<Found>>,
     /// How many bytes of a fingerprint are known of what was seen before.
     pub(crate) precision: usize,
-    /// Where its documents live, and how large they and its files may be.
+    /// Where its documents live.
     pub(crate) setup: Arc<Setup>,
-    /// Where files are noted whose bytes may be asked for.
-    pub(crate) handles: Arc<Handles<Held>>,
+    /// Makes them.
+    pub(crate) maker: Maker<Held>,
     /// When the scan began, in nanoseconds since 1970.
     pub(crate) scan_start: i64,
 }
@@ -38,15 +39,17 @@ pub(crate) struct Examiner {
 pub(crate) enum Outcome {
     /// Read, and found to be what it was.
     Unchanged(Seen),
-    /// New content, as the texts of its items.
-    Document(Seen, Vec<Box<RawValue>>),
+    /// New content.
+    Document(Seen, Made),
     /// Of a format nobody here understands.
     Unsupported(Seen),
     /// Vanished since the walk.
     Gone,
     /// The system did not let it be read.
     Refused(String),
-    /// No document can be made of it.
+    /// No document can be made of its bytes.
+    Invalid(ExtractError),
+    /// No document can be made of it now.
     Failed(Failure),
 }
 
@@ -61,7 +64,8 @@ impl Examiner {
             } => (bytes, fingerprint, stat),
             ReadFile::Unwanted(stat) => return Outcome::Unsupported(self.seen(stat, None)),
             ReadFile::TooLarge(stat, limit) => {
-                return Outcome::Failed(Failure::too_large(stat.size, limit, self.limits()));
+                let why = too_large(stat.size, limit, self.maker.limits);
+                return Outcome::Invalid(why);
             }
             ReadFile::Gone => return Outcome::Gone,
             ReadFile::Changing => {
@@ -117,14 +121,7 @@ impl Examiner {
         let path = self.path(file);
         let open = || self.door.open(path);
         let name = file_name(path);
-        read_file(open, |head| files::wanted(name, head, self.limits()))
-    }
-
-    fn limits(&self) -> Limits {
-        Limits {
-            file: self.setup.config.max_file_bytes,
-            blob: self.setup.blob_max_bytes,
-        }
+        read_file(open, |head| files::wanted(name, head, self.maker.limits))
     }
 
     fn seen(&self, stat: Stat, content: Option<Content>) -> Seen {
@@ -143,17 +140,21 @@ impl Examiner {
             path: path.into(),
             stat: seen.stat,
         };
-        let handle = || self.handles.give(task.file, held());
-        let whole = || files::whole_bytes(bytes, seen.stat.size, handle);
-        match files::document(uri, file_name(path), bytes, whole) {
-            Ok(item) => {
-                let limit = item_limit(self.setup.max_message_bytes);
-                Outcome::Document(seen, encode_segments(&item, limit))
+        let input = Input {
+            name: file_name(path),
+            bytes,
+            size: seen.stat.size,
+        };
+        let give = || self.maker.handles.give(task.file, held());
+        match self.maker.document(uri, input, give) {
+            Ok(made) => Outcome::Document(seen, made),
+            Err(NoDocument::Refused(error)) if error.reason == Reason::UnsupportedFormat => {
+                Outcome::Unsupported(Seen {
+                    content: None,
+                    ..seen
+                })
             }
-            Err(NoDocument::Unsupported) => Outcome::Unsupported(Seen {
-                content: None,
-                ..seen
-            }),
+            Err(NoDocument::Refused(error)) => Outcome::Invalid(error),
             Err(NoDocument::Failed(failure)) => Outcome::Failed(failure),
         }
     }

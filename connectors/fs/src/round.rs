@@ -13,7 +13,8 @@ use std::sync::Arc;
 use dpe_connector::item::ErrorItem;
 use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
 use dpe_connector_files::{
-    BUDGET, Beginning, Failure, Items, Kind, OnTrouble, Pipeline, Report, RoundEnd, threads,
+    BUDGET, Beginning, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble, Pipeline, Report,
+    RoundEnd, threads, unsupported,
 };
 
 use crate::connector::Setup;
@@ -74,11 +75,12 @@ impl Round {
         root::refuse_sudden_emptiness(&setup.config.root, previous.as_ref(), &walked)?;
         let files = Arc::new(std::mem::take(&mut walked.files));
         let mut compared = Compared::with(previous, &files, &walked.troubles);
+        let items = Items::below(&setup.prefix, setup.max_message_bytes);
         let examiner = Arc::new(Examiner {
             door: Arc::new(Door::to(&place.path, links(&setup))),
             files: Arc::clone(&files),
             precision: compared.precision,
-            handles: begin.handles,
+            maker: maker(&setup, begin.handles, items.limit()),
             setup: Arc::clone(&setup),
             scan_start,
         });
@@ -87,7 +89,7 @@ impl Round {
         let mut round = Self {
             place,
             incremental: compared.is_incremental,
-            items: Items::below(&setup.prefix, setup.max_message_bytes),
+            items,
             is_moved: targets(&moves, files.len()),
             moves: moves.into_iter(),
             gone,
@@ -161,9 +163,10 @@ impl Round {
     fn say(&mut self, task: Task, outcome: Outcome) {
         match outcome {
             Outcome::Unchanged(seen) => self.listing.note(task.file, &seen),
-            Outcome::Document(seen, texts) => {
+            Outcome::Document(seen, made) => {
                 self.listing.note(task.file, &seen);
-                self.items.say_texts(texts);
+                self.report.notes(&self.files[task.file].path, made.notes);
+                self.items.say_texts(made.texts);
             }
             Outcome::Unsupported(seen) => self.say_unsupported(task, &seen),
             Outcome::Gone => self.lose(&task),
@@ -176,6 +179,7 @@ impl Round {
                 });
                 self.doubt(task);
             }
+            Outcome::Invalid(error) => self.say_failure(task, Failure::refused(&error)),
             Outcome::Failed(failure) => self.say_failure(task, failure),
         }
     }
@@ -184,8 +188,7 @@ impl Round {
     fn say_unsupported(&mut self, task: Task, seen: &Seen) {
         let config = &self.setup.config;
         if config.only.is_some() || config.unsupported == OnTrouble::Error {
-            let why = "the format is not supported";
-            return self.say_failure(task, Failure::of_content(why));
+            return self.say_failure(task, Failure::refused(&unsupported()));
         }
         self.lose(&task);
         self.report.unsupported(&self.files[task.file].path);
@@ -268,6 +271,19 @@ fn look(setup: &Setup, cancel: &CancelFlag) -> Result<(Place, Walked), RpcError>
     };
     place.is_still_there()?;
     Ok((place, walked))
+}
+
+/// Returns what makes the documents of a round.
+fn maker(setup: &Setup, handles: Arc<Handles<Held>>, item_limit: usize) -> Maker<Held> {
+    Maker {
+        extractor: Arc::clone(&setup.extractor),
+        limits: Limits {
+            file: setup.config.max_file_bytes,
+            blob: setup.blob_max_bytes,
+        },
+        item_limit,
+        handles,
+    }
 }
 
 /// Returns, for each of so many files, whether a move leads to it.

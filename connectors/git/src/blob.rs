@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dpe_connector::content::BlobSource;
-use dpe_connector::{encode_segments, path};
+use dpe_connector::path;
 use dpe_connector_files::{
-    self as files, Failure, HEAD_BYTES, Handles, Limits, NoDocument, file_name,
+    self as files, ExtractError, Failure, HEAD_BYTES, Input, Made, Maker, NoDocument, Reason,
+    file_name, too_large,
 };
 use gix::ObjectId;
-use serde_json::value::RawValue;
 
 use crate::held::Held;
 use crate::repository::Repository;
@@ -36,13 +35,15 @@ pub(crate) struct Task {
 /// What became of a blob.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// The texts of its items.
-    Document(Vec<Box<RawValue>>),
+    /// One that was made.
+    Document(Made),
     /// Of a format nobody here understands.
     Unsupported,
     /// It only says where git-lfs keeps the content.
     Pointer,
-    /// No document can be made of it.
+    /// No document can be made of its bytes.
+    Invalid(ExtractError),
+    /// No document can be made of it now.
     Failed(Failure),
 }
 
@@ -52,12 +53,8 @@ pub(crate) struct Examiner {
     pub(crate) repository: Arc<Repository>,
     /// Where the documents live.
     pub(crate) prefix: String,
-    /// How large blobs may be.
-    pub(crate) limits: Limits,
-    /// Where blobs are noted whose bytes may be asked for.
-    pub(crate) handles: Arc<Handles<Held>>,
-    /// Longest text of an item, in bytes.
-    pub(crate) item_limit: usize,
+    /// Makes the documents.
+    pub(crate) maker: Maker<Held>,
     /// Whether something could not be read that has to be there.
     pub(crate) is_damaged: AtomicBool,
 }
@@ -66,13 +63,13 @@ impl Examiner {
     /// Reads a blob and makes its document.
     pub(crate) fn examine(&self, task: &Task) -> Outcome {
         let name = file_name(&task.path);
-        match files::wanted_by_name(name, self.limits) {
+        let limits = self.maker.limits;
+        match files::wanted_by_name(name, limits) {
             Some(wanted) if task.size > wanted.limit => {
-                let failure = Failure::too_large(task.size, wanted.limit, self.limits);
-                return Outcome::Failed(failure);
+                return Outcome::Invalid(too_large(task.size, wanted.limit, limits));
             }
             // Not read to find out whether it begins like a text: there is no beginning without the rest.
-            None if task.size > self.limits.file => return Outcome::Unsupported,
+            None if task.size > limits.file => return Outcome::Unsupported,
             _ => {}
         }
         let bytes = match self.repository.blob(task.id) {
@@ -116,7 +113,7 @@ impl Examiner {
         if size >= POINTER_BYTES && by_name.is_some() {
             return Ok(by_name);
         }
-        if size > self.limits.file {
+        if size > self.maker.limits.file {
             return Ok(None);
         }
         let bytes = self.repository.blob(id).map_err(|unread| unread.why)?;
@@ -125,11 +122,8 @@ impl Examiner {
         }
         Ok(by_name.or_else(|| {
             // Only its beginning speaks for it; the rest may speak against it.
-            let whole = || BlobSource::Inline {
-                inline: String::new(),
-            };
-            match files::document(String::new(), name, &bytes, whole) {
-                Err(NoDocument::Unsupported) => None,
+            match self.maker.extractor.extract(name, &bytes) {
+                Err(error) if error.reason == Reason::UnsupportedFormat => None,
                 _ => files::format_of(name, head(&bytes)),
             }
         }))
@@ -142,10 +136,14 @@ impl Examiner {
             repository: Arc::clone(&self.repository),
             blob: task.id,
         };
-        let whole = || files::whole_bytes(bytes, task.size, || self.handles.give(task.id, held()));
-        match files::document(uri, name, bytes, whole) {
-            Ok(item) => Outcome::Document(encode_segments(&item, self.item_limit)),
-            Err(NoDocument::Unsupported) => Outcome::Unsupported,
+        let size = task.size;
+        let give = || self.maker.handles.give(task.id, held());
+        match self.maker.document(uri, Input { name, bytes, size }, give) {
+            Ok(made) => Outcome::Document(made),
+            Err(NoDocument::Refused(error)) if error.reason == Reason::UnsupportedFormat => {
+                Outcome::Unsupported
+            }
+            Err(NoDocument::Refused(error)) => Outcome::Invalid(error),
             Err(NoDocument::Failed(failure)) => Outcome::Failed(failure),
         }
     }

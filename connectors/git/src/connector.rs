@@ -10,7 +10,7 @@ use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
 };
-use dpe_connector_files::{self as shared, Beginning, Items, Owner, RoundEnd, Scans};
+use dpe_connector_files::{self as shared, Beginning, Extractor, Items, Owner, RoundEnd, Scans};
 
 use crate::cache::{self, Fetched};
 use crate::config::{Checked, Config, Mode};
@@ -39,6 +39,7 @@ pub(crate) struct Setup {
     /// Longest blob the remote takes.
     pub(crate) blob_max_bytes: u64,
     pub(crate) owner: Owner,
+    pub(crate) extractor: Arc<Extractor>,
 }
 
 /// A round at work.
@@ -221,6 +222,7 @@ impl Connector for Git {
             place,
             selection,
             prefix,
+            extractor: Arc::default(),
             max_message_bytes: params.max_message_bytes,
             blob_max_bytes: params
                 .remote_limits
@@ -244,7 +246,8 @@ impl Connector for Git {
     ) -> Result<BlobChunk, RpcError> {
         let most = largest_chunk(self.setup()?.max_message_bytes);
         params.max_bytes = params.max_bytes.min(most);
-        let held = self.scans.held(&params.handle)?;
-        self.last_read.read(&held, &params)
+        let last_read = &mut self.last_read;
+        self.scans
+            .read_blob(&params, |held| last_read.read(&held, &params))
     }
 }

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dpe_connector::{CancelFlag, RpcError};
 use dpe_connector_files::{
-    BUDGET, Failure, Handles, Items, Kind, Limits, OnTrouble, Pipeline, Report, RoundEnd, threads,
+    BUDGET, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble, Pipeline, Report, RoundEnd,
+    threads, unsupported,
 };
 use gix::ObjectId;
 
@@ -57,12 +58,15 @@ impl Round {
         let examiner = Arc::new(Examiner {
             repository: Arc::clone(repository),
             prefix: setup.prefix.clone(),
-            limits: Limits {
-                file: setup.config.max_file_bytes,
-                blob: setup.blob_max_bytes.min(LARGEST_OBJECT),
+            maker: Maker {
+                extractor: Arc::clone(&setup.extractor),
+                limits: Limits {
+                    file: setup.config.max_file_bytes,
+                    blob: setup.blob_max_bytes.min(LARGEST_OBJECT),
+                },
+                item_limit: items.limit(),
+                handles,
             },
-            handles,
-            item_limit: items.limit(),
             is_damaged: AtomicBool::new(false),
         });
         let changes = &told.difference.changes;
@@ -141,18 +145,25 @@ impl Round {
 
     fn say(&mut self, task: Task, outcome: Outcome) {
         match outcome {
-            Outcome::Document(texts) => self.items.say_texts(texts),
+            Outcome::Document(made) => {
+                self.report.notes(&task.path, made.notes);
+                self.items.say_texts(made.texts);
+            }
             Outcome::Pointer => {
                 self.report.skipped(POINTER, &task.path);
                 self.say_no_document(task);
             }
             Outcome::Unsupported if self.setup.config.unsupported == OnTrouble::Error => {
-                let why = "the format is not supported";
-                self.items.say_failure(&task.path, Failure::of_content(why));
+                let failure = Failure::refused(&unsupported());
+                self.items.say_failure(&task.path, failure);
             }
             Outcome::Unsupported => {
                 self.report.unsupported(&task.path);
                 self.say_no_document(task);
+            }
+            Outcome::Invalid(error) => {
+                let failure = Failure::refused(&error);
+                self.items.say_failure(&task.path, failure);
             }
             Outcome::Failed(failure) => self.items.say_failure(&task.path, failure),
         }
@@ -177,7 +188,7 @@ fn next_cursor(setup: &Setup, known: Option<Known>, commit: Option<ObjectId>) ->
 
 /// Starts the workers on the blobs that have to be read.
 fn reading(tasks: Vec<Task>, examiner: Arc<Examiner>) -> Pipeline<Task, (Task, Outcome)> {
-    let limit = examiner.limits.file.max(examiner.limits.blob);
+    let limit = examiner.maker.limits.file.max(examiner.maker.limits.blob);
     let size = move |task: &Task| task.size.min(limit);
     Pipeline::start(tasks, threads(), BUDGET, size, move |task| {
         let outcome = examiner.examine(&task);
