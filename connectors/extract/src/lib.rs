@@ -6,6 +6,7 @@
 //! nothing about where or when a file was found can enter its content. `README.md` holds the
 //! mapping of each format.
 
+mod addressed;
 mod codepage;
 mod decode;
 mod elements;

@@ -78,6 +78,26 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Takes what a part gave; one that is refused costs that part only and is noted.
+    ///
+    /// # Errors
+    ///
+    /// Those that [are fatal](ExtractError::is_fatal).
+    pub(crate) fn tolerated<T>(
+        &mut self,
+        part: &str,
+        result: Result<T, ExtractError>,
+    ) -> Result<Option<T>, ExtractError> {
+        match result {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.is_fatal() => Err(error),
+            Err(error) => {
+                self.note(format!("left out: {part}: {error}"));
+                Ok(None)
+            }
+        }
+    }
+
     /// Counts an entry of an archive, a part of a message or the like.
     ///
     /// # Errors

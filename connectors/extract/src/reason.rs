@@ -82,6 +82,11 @@ impl ExtractError {
         Self::new(Reason::Damaged, message)
     }
 
+    /// Whether it costs the whole file wherever in it it was found; anything else costs the part.
+    pub(crate) fn is_fatal(&self) -> bool {
+        matches!(self.reason, Reason::Bomb | Reason::TooLarge)
+    }
+
     pub(crate) fn unsupported() -> Self {
         Self::new(
             Reason::UnsupportedFormat,

@@ -371,7 +371,7 @@ fn judge(name: &str, bytes: &[u8]) {
     assert!(depth(&head) <= 64);
     assert_numbers(&head);
     for element in extraction.pages.iter().flat_map(|page| &page.elements) {
-        assert_element(&serde_json::to_value(element).unwrap());
+        assert_element(&serde_json::to_value(element).unwrap(), &extraction.blobs);
     }
 }
 
@@ -388,7 +388,7 @@ fn assert_size(extraction: &Extraction, input: usize) {
 }
 
 /// The closed schema of hash contract §5.2, the depth of §7 and the budget.
-fn assert_element(element: &Value) {
+fn assert_element(element: &Value, blobs: &[Vec<u8>]) {
     let category = element["category"].as_str().unwrap();
     let allowed: &[&str] = match category {
         "Image" => &["text", "blob", "mime_type"],
@@ -404,7 +404,11 @@ fn assert_element(element: &Value) {
             "category" => {}
             "metadata" => assert!(value.is_object()),
             "blob" if category == "Image" => {
-                assert_eq!(*value, serde_json::json!({"handle": WHOLE_INPUT}));
+                let handle = value["handle"].as_str().unwrap();
+                if handle != WHOLE_INPUT {
+                    let bytes = &blobs[handle.parse::<usize>().unwrap()];
+                    assert_eq!(value["size"], bytes.len());
+                }
             }
             field => {
                 assert!(allowed.contains(&field), "{category} with {field}");

@@ -7,6 +7,7 @@ use pulldown_cmark::{
 };
 use serde_json::Value;
 
+use crate::addressed::{self, Addressed};
 use crate::flow::{Container, Flow, TITLE_BYTES};
 use crate::format::Format;
 use crate::formats::{head, html};
@@ -26,15 +27,31 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
     let mut head = head(format);
-    let mut reader = Reader::default();
-    let body = declare(&text, &mut head, &mut reader.flow)?;
-    for event in Parser::new_ext(body, OPTIONS) {
+    let mut nothing = addressed::nothing;
+    let mut flow = Flow::default();
+    let body = declare(&text, &mut head, &mut flow)?;
+    let flow = blocks(body, flow, &mut Addressed::new(reading, &mut nothing));
+
+    let (leading_title, elements) = flow.finish();
+    head.title = head.title.or(leading_title);
+    Ok(Document::of_elements(head, elements))
+}
+
+/// Adds the blocks of a text without front matter.
+pub(super) fn blocks(text: &str, flow: Flow, pictures: &mut Addressed<'_, '_>) -> Flow {
+    let mut reader = Reader {
+        flow,
+        pictures,
+        inline: Inline::default(),
+        verbatim: None,
+        table: None,
+        formula: None,
+    };
+    for event in Parser::new_ext(text, OPTIONS) {
         reader.take(event);
     }
     reader.flush();
-    let (leading_title, elements) = reader.flow.finish();
-    head.title = head.title.or(leading_title);
-    Ok(Document::of_elements(head, elements))
+    reader.flow
 }
 
 const OPTIONS: Options = Options::ENABLE_TABLES
@@ -72,9 +89,9 @@ fn declare<'a>(
 }
 
 /// Follows the parser's events.
-#[derive(Default)]
-struct Reader {
+struct Reader<'a, 'p, 'r> {
     flow: Flow,
+    pictures: &'a mut Addressed<'p, 'r>,
     inline: Inline,
     verbatim: Option<Verbatim>,
     table: Option<Table>,
@@ -98,7 +115,7 @@ struct Table {
     pictures: Vec<Picture>,
 }
 
-impl Reader {
+impl Reader<'_, '_, '_> {
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -134,7 +151,7 @@ impl Reader {
                 dest_url, title, ..
             } => self.inline.open_picture(Picture {
                 title: (!title.is_empty()).then(|| title.into_string()),
-                ..Picture::at(&dest_url)
+                ..self.pictures.picture(&dest_url)
             }),
             Tag::Emphasis | Tag::Strong | Tag::Strikethrough => {}
             Tag::TableHead | Tag::TableRow | Tag::TableCell => {}
@@ -233,7 +250,7 @@ impl Reader {
             "a" => self.inline.open_link(&html::link(tag).unwrap_or_default()),
             "/a" => self.inline.close_link(),
             "img" => {
-                if let Some(picture) = html::picture(tag) {
+                if let Some(picture) = html::picture(tag, self.pictures) {
                     let alt = picture.alt.clone();
                     self.inline.open_picture(picture);
                     self.push(&alt);
@@ -245,7 +262,7 @@ impl Reader {
     }
 
     fn html_block(&mut self, html: &str) {
-        if !html::fragment(html, &mut self.flow) {
+        if !html::fragment(html, &mut self.flow, self.pictures) {
             self.inline.push(html);
             let flat = self.inline.take();
             self.flow.text(Category::UncategorizedText, flat);

@@ -10,8 +10,11 @@ mod sink;
 mod table;
 mod tags;
 
+use std::borrow::Cow;
+
 use dpe_connector::content::DocumentHead;
 
+use crate::addressed::{self, Addressed};
 use crate::elements::VALUE_BYTES;
 use crate::flow::{Flow, title};
 use crate::format::Format;
@@ -34,7 +37,21 @@ pub(crate) fn read(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let text = charset::text(bytes, reading)?;
-    let dom = Dom::of_document(&text).map_err(|Excessive| {
+    let mut nothing = addressed::nothing;
+    page(&text, format, &mut Addressed::new(reading, &mut nothing))
+}
+
+/// Reads a page that is part of another file, whose pictures may lie beside it.
+///
+/// # Errors
+///
+/// `damaged` if it makes a tree out of proportion.
+pub(crate) fn page(
+    text: &str,
+    format: Format,
+    pictures: &mut Addressed<'_, '_>,
+) -> Result<Document, ExtractError> {
+    let dom = Dom::of_document(text).map_err(|Excessive| {
         ExtractError::damaged(
             "the markup is out of proportion: too many nodes for its text, or attributes for a tag",
         )
@@ -42,25 +59,38 @@ pub(crate) fn read(
     let mut head = head(format);
     declare(&dom, &mut head);
     let mut flow = Flow::default();
-    read::blocks(&dom, &mut flow);
+    read::blocks(&dom, &mut flow, pictures);
     let (_, elements) = flow.finish();
     Ok(Document::of_elements(head, elements))
 }
 
+/// Returns the text of a page that is part of another file, in the encoding that it declares if it is not
+/// known otherwise.
+///
+/// # Errors
+///
+/// `damaged` if it is no text.
+pub(crate) fn text<'b>(
+    bytes: &'b [u8],
+    reading: &mut Reading<'_>,
+) -> Result<Cow<'b, str>, ExtractError> {
+    charset::text(bytes, reading)
+}
+
 /// Adds the blocks of a piece of HTML inside another format. `false` if it could not be read.
-pub(super) fn fragment(html: &str, flow: &mut Flow) -> bool {
+pub(super) fn fragment(html: &str, flow: &mut Flow, pictures: &mut Addressed<'_, '_>) -> bool {
     match Dom::of_fragment(html) {
-        Ok(dom) => read::blocks(&dom, flow),
+        Ok(dom) => read::blocks(&dom, flow, pictures),
         Err(Excessive) => return false,
     }
     true
 }
 
 /// Returns the picture that an `<img>` tag shows, with its stand-in text.
-pub(super) fn picture(tag: &str) -> Option<Picture> {
+pub(super) fn picture(tag: &str, pictures: &mut Addressed<'_, '_>) -> Option<Picture> {
     let dom = Dom::of_fragment(tag).ok()?;
     let image = first(&dom, "img")?;
-    Some(read::picture(&dom, image))
+    Some(read::picture(&dom, image, pictures))
 }
 
 /// Returns where an `<a>` tag leads.

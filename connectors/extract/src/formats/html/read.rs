@@ -4,14 +4,16 @@ use dpe_connector::content::Category;
 
 use super::dom::{Data, Dom, Id, Step};
 use super::table;
+use crate::addressed::Addressed;
 use crate::flow::{Container, Flow};
 use crate::inline::{Inline, Picture};
 
 /// Adds everything readable in a tree.
-pub(super) fn blocks(dom: &Dom, flow: &mut Flow) {
+pub(super) fn blocks(dom: &Dom, flow: &mut Flow, pictures: &mut Addressed<'_, '_>) {
     let mut reader = Reader {
         dom,
         flow,
+        pictures,
         inline: Inline::default(),
     };
     let mut walk = dom.walk(dom.root());
@@ -29,7 +31,7 @@ pub(super) fn blocks(dom: &Dom, flow: &mut Flow) {
 }
 
 /// Returns the picture of an `<img>`, its stand-in text in `alt`.
-pub(super) fn picture(dom: &Dom, id: Id) -> Picture {
+pub(super) fn picture(dom: &Dom, id: Id, pictures: &mut Addressed<'_, '_>) -> Picture {
     let attribute = |name| {
         dom.attribute(id, name)
             .map(str::trim)
@@ -38,7 +40,7 @@ pub(super) fn picture(dom: &Dom, id: Id) -> Picture {
     Picture {
         alt: attribute("alt").unwrap_or_default().to_owned(),
         title: attribute("title").map(str::to_owned),
-        ..Picture::at(attribute("src").unwrap_or_default())
+        ..pictures.picture(attribute("src").unwrap_or_default())
     }
 }
 
@@ -70,12 +72,18 @@ pub(super) fn role(tag: &str) -> Role {
 }
 
 /// Adds an inline tag's opening to a text.
-pub(super) fn enter_inline(dom: &Dom, id: Id, tag: &str, inline: &mut Inline) {
+pub(super) fn enter_inline(
+    dom: &Dom,
+    id: Id,
+    tag: &str,
+    inline: &mut Inline,
+    pictures: &mut Addressed<'_, '_>,
+) {
     match tag {
         "br" => inline.line_break(),
         "a" => inline.open_link(dom.attribute(id, "href").unwrap_or_default().trim()),
         "img" => {
-            let picture = picture(dom, id);
+            let picture = picture(dom, id, pictures);
             let alt = picture.alt.clone();
             inline.open_picture(picture);
             inline.push_collapsed(&alt);
@@ -101,13 +109,14 @@ pub(super) fn is_foreign_text(name: &str) -> bool {
     )
 }
 
-struct Reader<'a> {
+struct Reader<'a, 'p, 'r> {
     dom: &'a Dom,
     flow: &'a mut Flow,
+    pictures: &'a mut Addressed<'p, 'r>,
     inline: Inline,
 }
 
-impl Reader<'_> {
+impl Reader<'_, '_, '_> {
     /// Whether to look below the node as well.
     fn enter(&mut self, id: Id) -> bool {
         match self.dom.data(id) {
@@ -133,7 +142,7 @@ impl Reader<'_> {
                 if tag == "input" && self.dom.attribute(id, "type") == Some("checkbox") {
                     self.flow.task(self.dom.attribute(id, "checked").is_some());
                 }
-                enter_inline(self.dom, id, tag, &mut self.inline);
+                enter_inline(self.dom, id, tag, &mut self.inline, self.pictures);
                 return true;
             }
             Role::Block => self.flush(),
@@ -145,10 +154,10 @@ impl Reader<'_> {
                 return false;
             }
             "table" if table::is_data(self.dom, id) => {
-                if let Some(caption) = table::caption(self.dom, id) {
+                if let Some(caption) = table::caption(self.dom, id, self.pictures) {
                     self.flow.text(Category::FigureCaption, caption);
                 }
-                let (grid, pictures) = table::read(self.dom, id);
+                let (grid, pictures) = table::read(self.dom, id, self.pictures);
                 self.flow.table(grid, pictures);
                 return false;
             }

@@ -2,6 +2,7 @@
 
 use super::dom::{Data, Dom, Id, Step};
 use super::read::{Role, enter_inline, is_foreign_text, role};
+use crate::addressed::Addressed;
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
 
@@ -25,23 +26,25 @@ pub(super) fn is_data(dom: &Dom, table: Id) -> bool {
 }
 
 /// Returns a table's caption, if it has one with words.
-pub(super) fn caption(dom: &Dom, table: Id) -> Option<Flat> {
+pub(super) fn caption(dom: &Dom, table: Id, pictures: &mut Addressed<'_, '_>) -> Option<Flat> {
     let caption = children(dom, table).find(|id| dom.tag(*id) == Some("caption"))?;
-    let flat = flat(dom, caption);
+    let flat = flat(dom, caption, pictures);
     (!flat.text.is_empty()).then_some(flat)
 }
 
 /// Returns the rows of a table and the pictures in its cells.
-pub(super) fn read(dom: &Dom, table: Id) -> (Grid, Vec<Picture>) {
+pub(super) fn read(dom: &Dom, table: Id, pictures: &mut Addressed<'_, '_>) -> (Grid, Vec<Picture>) {
     let mut grid = Grid::new();
-    let mut pictures = Vec::new();
+    let mut shown = Vec::new();
     let mut is_leading = true;
     for step in dom.walk(table) {
         let Step::Enter(id) = step else { continue };
         if dom.tag(id) != Some("tr") {
             continue;
         }
-        let mut row: Vec<(Id, Flat)> = cells(dom, id).map(|cell| (cell, flat(dom, cell))).collect();
+        let mut row: Vec<(Id, Flat)> = cells(dom, id)
+            .map(|cell| (cell, flat(dom, cell, pictures)))
+            .collect();
         if row.is_empty() {
             continue;
         }
@@ -56,9 +59,9 @@ pub(super) fn read(dom: &Dom, table: Id) -> (Grid, Vec<Picture>) {
                 names: dom.tag(*cell) == Some("th"),
             }),
         );
-        pictures.extend(row.iter_mut().flat_map(|(_, flat)| flat.pictures.drain(..)));
+        shown.extend(row.iter_mut().flat_map(|(_, flat)| flat.pictures.drain(..)));
     }
-    (grid, pictures)
+    (grid, shown)
 }
 
 /// Whether a row names the columns.
@@ -89,7 +92,7 @@ fn span(dom: &Dom, cell: Id, name: &str) -> u32 {
 }
 
 /// Flattens everything in a node into one text; blocks begin new lines.
-fn flat(dom: &Dom, root: Id) -> Flat {
+fn flat(dom: &Dom, root: Id, pictures: &mut Addressed<'_, '_>) -> Flat {
     let mut inline = Inline::default();
     let mut walk = dom.walk(root);
     while let Some(step) = walk.next() {
@@ -98,7 +101,7 @@ fn flat(dom: &Dom, root: Id) -> Flat {
                 Data::Text(text) => inline.push_collapsed(text),
                 Data::Element { name, .. } => {
                     let is_read = match dom.tag(id) {
-                        Some(tag) => enter(dom, id, tag, &mut inline),
+                        Some(tag) => enter(dom, id, tag, &mut inline, pictures),
                         None => is_foreign_text(&name.local),
                     };
                     if !is_read {
@@ -117,10 +120,16 @@ fn flat(dom: &Dom, root: Id) -> Flat {
     inline.take()
 }
 
-fn enter(dom: &Dom, id: Id, tag: &str, inline: &mut Inline) -> bool {
+fn enter(
+    dom: &Dom,
+    id: Id,
+    tag: &str,
+    inline: &mut Inline,
+    pictures: &mut Addressed<'_, '_>,
+) -> bool {
     match role(tag) {
         Role::Dropped => return false,
-        Role::Inline => enter_inline(dom, id, tag, inline),
+        Role::Inline => enter_inline(dom, id, tag, inline, pictures),
         Role::Block => inline.begin_line(),
     }
     true

@@ -1,0 +1,134 @@
+//! Pictures by their addresses: their bytes may be in the address itself, or beside it in the same file.
+//!
+//! Knows no format; what an address beside means is the asking reader's to say.
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use crate::inline::Picture;
+use crate::reading::Reading;
+
+/// Finds the picture that an address means within the file.
+pub(crate) type Beside<'l> = dyn FnMut(&str, &mut Reading<'_>) -> Option<Picture> + 'l;
+
+/// Where a text's pictures come from.
+pub(crate) struct Addressed<'p, 'r> {
+    reading: &'p mut Reading<'r>,
+    beside: &'p mut Beside<'p>,
+}
+
+impl<'p, 'r> Addressed<'p, 'r> {
+    /// Pictures of a text that may lie beside it in its file.
+    pub(crate) fn new(reading: &'p mut Reading<'r>, beside: &'p mut Beside<'p>) -> Self {
+        Self { reading, beside }
+    }
+
+    /// Returns the picture at an address: with its bytes if they are in the file, else with the address.
+    pub(crate) fn picture(&mut self, url: &str) -> Picture {
+        if let Some(picture) = (self.beside)(url, self.reading) {
+            return picture;
+        }
+        let picture = Picture::at(url);
+        match (&picture.mime_type, bytes(url)) {
+            (Some(mime_type), Some(bytes)) if is_image(mime_type) && !bytes.is_empty() => {
+                Picture::of_bytes(self.reading.blob(bytes), Some(mime_type))
+            }
+            _ => picture,
+        }
+    }
+}
+
+/// Nothing lies beside a text that is a file of its own.
+pub(crate) fn nothing(_: &str, _: &mut Reading<'_>) -> Option<Picture> {
+    None
+}
+
+fn is_image(mime_type: &str) -> bool {
+    let kind = mime_type.get(..6);
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case("image/"))
+}
+
+/// Returns the bytes in a `data:` address (RFC 2397).
+fn bytes(url: &str) -> Option<Vec<u8>> {
+    let scheme = url.get(..5)?;
+    if !scheme.eq_ignore_ascii_case("data:") {
+        return None;
+    }
+    let (parameters, data) = url[5..].split_once(',')?;
+    let written = unescaped(data);
+    match parameters
+        .trim_end()
+        .to_ascii_lowercase()
+        .ends_with(";base64")
+    {
+        true => base64(&written),
+        false => Some(written),
+    }
+}
+
+/// Returns what base64 stands for, as tolerant as readers of mail and pages are: white space, other bytes
+/// in between and missing padding do not matter. `None` if it ends within a byte.
+pub(crate) fn base64(written: &[u8]) -> Option<Vec<u8>> {
+    let config = GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone);
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let digits: Vec<u8> = written.iter().copied().filter(is_digit).collect();
+    GeneralPurpose::new(&STANDARD, config).decode(digits).ok()
+}
+
+/// Undoes percent escapes; a `%` that is none stays.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        match (byte, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Addressed, bytes, nothing};
+    use crate::Limits;
+    use crate::inline::Picture;
+    use crate::reading::Reading;
+
+    #[test]
+    fn data_addresses_hold_bytes() {
+        assert_eq!(bytes("data:image/png;base64,AQID"), Some(vec![1, 2, 3]));
+        assert_eq!(bytes("data:;base64, AQ\n%3D="), Some(vec![1]));
+        assert_eq!(bytes("DATA:image/svg+xml,%3Csvg%"), Some(b"<svg%".to_vec()));
+        assert_eq!(bytes("data:image/png;base64"), None);
+        assert_eq!(bytes("https://a.b/data:,x"), None);
+    }
+
+    #[test]
+    fn picture_is_in_the_address_or_beside_it_or_elsewhere() {
+        let limits = Limits::default();
+        let mut reading = Reading::new(&limits, 1);
+        let mut none = nothing;
+        let mut pictures = Addressed::new(&mut reading, &mut none);
+        let inside = pictures.picture("data:image/gif;base64,AQID");
+        assert!(inside.blob.is_some() && inside.url.is_none());
+        assert_eq!(pictures.picture("a.png"), Picture::at("a.png"));
+        let script = pictures.picture("data:text/plain,words");
+        assert!(script.blob.is_none());
+        let mut beside = |url: &str, reading: &mut Reading<'_>| {
+            (url == "cid:1").then(|| Picture::of_bytes(reading.blob(vec![4]), None))
+        };
+        let mut pictures = Addressed::new(&mut reading, &mut beside);
+        assert!(pictures.picture("cid:1").blob.is_some());
+    }
+}
