@@ -10,6 +10,8 @@ mod json;
 mod markdown;
 mod ndjson;
 mod package;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod plain;
 mod rtf;
 mod source;
@@ -43,7 +45,11 @@ pub(crate) fn read(
         Reader::Package => package::read(format, bytes, reading),
         Reader::Compound => compound::read(format, bytes, reading),
         Reader::Rtf => rtf::read(format, bytes, reading),
-        Reader::Pdf | Reader::Mail | Reader::Mailbox => Err(ExtractError::unsupported()),
+        #[cfg(feature = "pdf")]
+        Reader::Pdf => pdf::read(format, bytes, reading),
+        #[cfg(not(feature = "pdf"))]
+        Reader::Pdf => Err(ExtractError::unsupported()),
+        Reader::Mail | Reader::Mailbox => Err(ExtractError::unsupported()),
     }
 }
 

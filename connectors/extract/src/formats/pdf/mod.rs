@@ -1,0 +1,111 @@
+//! PDF: one page for each of the file's, its text in reading order.
+//!
+//! What stands where on a page, and which lines belong together, is for the parser (`unpdf`) to find
+//! out; this module says what becomes of it. Text that the file only paints as pictures stays a picture:
+//! nothing is recognised.
+
+mod blocks;
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dpe_connector::content::{Element, Metadata};
+use unpdf::{ErrorKind, PageSelection, PageStreamOptions, ParseEvent, PdfParser};
+
+use crate::flow::Flow;
+use crate::format::Format;
+use crate::formats::head;
+use crate::reading::Reading;
+use crate::reason::Reason;
+use crate::{Document, ExtractError, pages};
+
+/// Reads a file that needs no password, or an empty one.
+///
+/// # Errors
+///
+/// `encrypted` if it wants a password, `damaged` if no page of it can be found, `too_large` if there are
+/// more than are taken.
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let parser = guarded(|| PdfParser::from_bytes(bytes))
+        .ok_or_else(|| ExtractError::new(Reason::ParserFailed, "the parser of PDF failed"))?
+        .map_err(|error| refused(&error))?;
+    let count = parser.page_count();
+    let most = reading.limits().pages;
+    if count as usize > most {
+        let message = format!("{count} pages, more than {most}");
+        return Err(ExtractError::new(Reason::TooLarge, message));
+    }
+    let texts = texts(&parser, count, reading);
+    let head = head(format);
+    let mut all = Vec::new();
+    for elements in texts {
+        all.extend(pages::declared(None, Metadata::new(), elements));
+    }
+    Ok(Document { head, pages: all })
+}
+
+/// Reads the texts of all pages; a page that cannot be read has none.
+fn texts(parser: &PdfParser, count: u32, reading: &mut Reading<'_>) -> Vec<Vec<Element>> {
+    let mut texts: Vec<Vec<Element>> = Vec::new();
+    texts.resize_with(count as usize, Vec::new);
+    let (mut next, mut failed) = (1, 0u32);
+    while next <= count {
+        let options = PageStreamOptions {
+            parallel: false,
+            suppress_low_confidence_ocr: false,
+            pages: PageSelection::Range(next..=count),
+            ..PageStreamOptions::default()
+        };
+        let ended = guarded(|| {
+            let _ = parser.for_each_page(options, |event| {
+                match event {
+                    ParseEvent::PageParsed(page) => {
+                        let number = page.number;
+                        let mut flow = Flow::default();
+                        blocks::add(page, &mut flow);
+                        if let Some(text) = texts.get_mut(number.wrapping_sub(1) as usize) {
+                            *text = flow.finish().1.into_vec();
+                        }
+                        next = number + 1;
+                    }
+                    ParseEvent::PageFailed { page, .. } => {
+                        failed += 1;
+                        next = page + 1;
+                    }
+                    _ => {}
+                }
+                ControlFlow::Continue(())
+            });
+        });
+        if ended.is_some() {
+            break;
+        }
+        failed += 1;
+        next += 1;
+    }
+    if failed > 0 {
+        reading.note(format!("{failed} pages could not be read"));
+    }
+    texts
+}
+
+/// Calls the parser; `None` if it panics. It keeps nothing between calls that a panic could spoil.
+fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).ok()
+}
+
+fn refused(error: &unpdf::Error) -> ExtractError {
+    match error.kind() {
+        ErrorKind::Encrypted | ErrorKind::InvalidPassword => {
+            ExtractError::new(Reason::Encrypted, "the file wants a password")
+        }
+        ErrorKind::UnsupportedVersion => {
+            ExtractError::new(Reason::UnsupportedVersion, error.to_string())
+        }
+        _ => ExtractError::damaged(error.to_string()),
+    }
+}
