@@ -162,6 +162,17 @@ impl Inline {
         self.close_link();
     }
 
+    /// Adds a picture whose stand-in text is not shown where the picture is.
+    pub(crate) fn picture(&mut self, mut picture: Picture) {
+        if let Some(link) = &mut self.open_link
+            && !std::mem::replace(&mut link.has_picture, true)
+            && picture.link.is_none()
+        {
+            picture.link = Some(link.url.clone());
+        }
+        self.pictures.push(picture);
+    }
+
     /// Begins the stand-in text of a picture. Of the pictures in one link the first has its address.
     pub(crate) fn open_picture(&mut self, mut picture: Picture) {
         if let Some(link) = &mut self.open_link

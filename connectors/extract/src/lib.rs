@@ -20,6 +20,7 @@ mod languages;
 mod limits;
 mod package;
 mod pages;
+mod pictures;
 mod reading;
 mod reason;
 mod sniff;

@@ -3,12 +3,14 @@
 
 mod compound;
 mod delimited;
+mod docx;
 mod fields;
 mod html;
 mod image;
 mod json;
 mod markdown;
 mod ndjson;
+mod ooxml;
 mod package;
 #[cfg(feature = "pdf")]
 mod pdf;

@@ -1,5 +1,6 @@
 //! ZIP archives: what the package is, by its entries.
 
+use super::docx;
 use crate::format::Format;
 use crate::package::Package;
 use crate::reading::Reading;
@@ -27,8 +28,8 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     let mut package = Package::open(bytes, reading)?;
     match kind(&mut package, reading)? {
-        Kind::Word
-        | Kind::Presentation
+        Kind::Word => docx::read(format, &mut package, reading),
+        Kind::Presentation
         | Kind::Workbook
         | Kind::BinaryWorkbook
         | Kind::OpenText

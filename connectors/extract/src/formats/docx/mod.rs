@@ -1,0 +1,345 @@
+//! Documents of Word since 2007 (ECMA-376 part 1, 17): the text with what belongs to it, in reading order.
+//!
+//! How it looks is no content: fonts, columns, numbers of pages and items. Text that was deleted under review is none,
+//! text that was inserted is. Hidden text is read.
+
+mod beside;
+mod block;
+mod fields;
+mod numbering;
+mod run;
+mod styles;
+mod symbol;
+mod table;
+
+use std::collections::HashMap;
+
+use dpe_connector::content::{Category, Element, Metadata};
+use roxmltree::Node;
+
+use crate::flow::{Container, Flow};
+use crate::format::Format;
+use crate::formats::head;
+use crate::formats::ooxml::relations::Relations;
+use crate::formats::ooxml::{properties, with_part};
+use crate::package::Package;
+use crate::pages;
+use crate::pictures::Pictures;
+use crate::reading::Reading;
+use crate::{Document, ExtractError, times, xml};
+
+use fields::Fields;
+use numbering::Numbering;
+use styles::Styles;
+
+/// Where every program puts the text, for packages that do not say.
+const USUAL_PART: &str = "word/document.xml";
+
+/// Reads a document. Its pages are those between declared page breaks.
+///
+/// # Errors
+///
+/// `damaged` if the main part is missing or not well-formed; `bomb`.
+pub(super) fn read(
+    format: Format,
+    package: &mut Package<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let of_package = Relations::of("", package, reading)?;
+    let mut head = head(format.as_type("docx"));
+    properties::declare(&mut head, &of_package, package, reading)?;
+    let main = of_package.of_kind("officeDocument").next();
+    let main = main.unwrap_or(USUAL_PART).to_owned();
+    let source = xml::text(&package.needed(&main, reading)?)?;
+    let tree = xml::parse(&source, reading)?;
+    let mut reader = Reader::new(&main, tree.root_element(), package, reading)?;
+    reader.document(tree.root_element())?;
+    let (title, pages) = reader.finish();
+    head.title = head.title.or(title);
+    let pages = pages.into_iter().flat_map(pages::of).collect();
+    Ok(Document { head, pages })
+}
+
+/// What the words of a part refer to.
+#[derive(Debug, Default)]
+struct Surroundings {
+    relations: Relations,
+    fields: Fields,
+}
+
+/// A document under way.
+#[derive(Debug)]
+struct Reader<'r, 'b, 'l> {
+    package: &'r mut Package<'b>,
+    reading: &'r mut Reading<'l>,
+    styles: Styles,
+    numbering: Numbering,
+    pictures: Pictures,
+    /// Those of the part that is read now.
+    here: Surroundings,
+    flow: Flow,
+    pages: Vec<Vec<Element>>,
+    title: Option<String>,
+    /// Whether page breaks count here.
+    in_body: bool,
+    /// Whether headings are headings here: in the text, and not in headers and notes.
+    is_text: bool,
+    notes: Notes,
+}
+
+/// Notes that texts referred to, by their ids: to be read, and read already.
+#[derive(Debug, Default)]
+struct Notes {
+    footnotes: Marks,
+    endnotes: Marks,
+    comments: Marks,
+}
+
+#[derive(Debug, Default)]
+struct Marks {
+    labels: HashMap<String, String>,
+    waiting: Vec<String>,
+}
+
+impl Marks {
+    /// Returns the label of a note, a new one if it was not met before.
+    fn label(&mut self, id: &str, label_of: impl FnOnce(usize) -> String) -> &str {
+        if !self.labels.contains_key(id) {
+            let label = label_of(self.labels.len() + 1);
+            self.labels.insert(id.to_owned(), label);
+            self.waiting.push(id.to_owned());
+        }
+        &self.labels[id]
+    }
+}
+
+/// The parts with the notes of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Footnote,
+    Endnote,
+    Comment,
+}
+
+impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
+    fn new(
+        main: &str,
+        root: Node<'_, '_>,
+        package: &'r mut Package<'b>,
+        reading: &'r mut Reading<'l>,
+    ) -> Result<Self, ExtractError> {
+        let relations = Relations::of(main, package, reading)?;
+        let mut reader = Self {
+            package,
+            reading,
+            styles: Styles::default(),
+            numbering: Numbering::default(),
+            pictures: Pictures::default(),
+            here: Surroundings::default(),
+            flow: Flow::default(),
+            pages: Vec::new(),
+            title: None,
+            in_body: true,
+            is_text: true,
+            notes: Notes::default(),
+        };
+        if let Some(part) = relations.of_kind("styles").next() {
+            let styles = with_part(part, reader.package, reader.reading, |root, _, _| {
+                Ok(Styles::read(root))
+            })?;
+            reader.styles = styles.unwrap_or_default();
+        }
+        if let Some(part) = relations.of_kind("numbering").next() {
+            let lists = with_part(part, reader.package, reader.reading, |root, _, _| {
+                Ok(Numbering::read(root))
+            })?;
+            reader.numbering = lists.unwrap_or_default();
+        }
+        reader.here = Surroundings {
+            relations,
+            fields: Fields::of_part(root),
+        };
+        Ok(reader)
+    }
+
+    fn document(&mut self, root: Node<'_, '_>) -> Result<(), ExtractError> {
+        let body = root.children().find(|child| xml::is(*child, "body"));
+        let body = body.ok_or_else(|| ExtractError::damaged("the document has no body"))?;
+        let sections = sections(body);
+        let headers = self.furniture(&sections, "headerReference", Category::Header)?;
+        self.body(body, &sections)?;
+        self.notes_of_page()?;
+        self.read_notes(Kind::Endnote)?;
+        self.turn_page();
+        let footers = self.furniture(&sections, "footerReference", Category::Footer)?;
+        if self.pages.is_empty() && !(headers.is_empty() && footers.is_empty()) {
+            self.pages.push(Vec::new());
+        }
+        if let Some(first) = self.pages.first_mut() {
+            first.splice(0..0, headers);
+        }
+        if let Some(last) = self.pages.last_mut() {
+            last.extend(footers);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> (Option<String>, Vec<Vec<Element>>) {
+        (self.title, self.pages)
+    }
+
+    /// Ends a page, unless there is nothing on it.
+    fn end_page(&mut self) -> Result<(), ExtractError> {
+        self.notes_of_page()?;
+        self.turn_page();
+        Ok(())
+    }
+
+    fn turn_page(&mut self) {
+        let elements = self.flow.turn_page();
+        if !elements.is_empty() {
+            self.pages.push(elements);
+        }
+    }
+
+    fn notes_of_page(&mut self) -> Result<(), ExtractError> {
+        self.read_notes(Kind::Footnote)?;
+        self.read_notes(Kind::Comment)
+    }
+
+    /// Reads the headers or footers of all sections, each part once.
+    fn furniture(
+        &mut self,
+        sections: &[Node<'_, '_>],
+        reference: &str,
+        region: Category,
+    ) -> Result<Vec<Element>, ExtractError> {
+        let mut parts: Vec<String> = Vec::new();
+        for section in sections {
+            for node in section
+                .children()
+                .filter(|child| xml::is(*child, reference))
+            {
+                let id = xml::attribute(node, "id").unwrap_or_default();
+                let part = self.here.relations.part(id).map(str::to_owned);
+                parts.extend(part.filter(|part| !parts.contains(part)));
+            }
+        }
+        for part in parts {
+            self.flow.open(Container::Region(region));
+            self.read_part(&part, |reader, root| reader.blocks(root))?;
+            self.flow.close();
+        }
+        Ok(self.flow.turn_page())
+    }
+
+    /// Reads another part within its own surroundings, and beside the body.
+    fn read_part(
+        &mut self,
+        part: &str,
+        read: impl FnOnce(&mut Self, Node<'_, '_>) -> Result<(), ExtractError>,
+    ) -> Result<(), ExtractError> {
+        let bytes = self.package.part(part, self.reading);
+        let Some(bytes) = self.reading.tolerated(part, bytes)?.flatten() else {
+            return Ok(());
+        };
+        let text = xml::text(&bytes);
+        let Some(text) = self.reading.tolerated(part, text)? else {
+            return Ok(());
+        };
+        let tree = xml::parse(&text, self.reading);
+        let Some(tree) = self.reading.tolerated(part, tree)? else {
+            return Ok(());
+        };
+        let there = Surroundings {
+            relations: Relations::of(part, self.package, self.reading)?,
+            fields: Fields::of_part(tree.root_element()),
+        };
+        let here = std::mem::replace(&mut self.here, there);
+        let in_body = std::mem::replace(&mut self.in_body, false);
+        let is_text = std::mem::replace(&mut self.is_text, false);
+        let result = read(self, tree.root_element());
+        self.here = here;
+        self.is_text = is_text;
+        self.in_body = in_body;
+        result
+    }
+
+    /// Reads the notes that were referred to since the last time.
+    fn read_notes(&mut self, kind: Kind) -> Result<(), ExtractError> {
+        let waiting = std::mem::take(&mut self.notes.of(kind).waiting);
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let part = self.here.relations.of_kind(kind.name()).next();
+        let Some(part) = part.map(str::to_owned) else {
+            return Ok(());
+        };
+        self.read_part(&part, |reader, root| {
+            let notes = root.children().filter(Node::is_element);
+            let by_id: HashMap<_, _> = notes
+                .filter_map(|note| Some((xml::attribute(note, "id")?, note)))
+                .collect();
+            for id in waiting {
+                if let Some(note) = by_id.get(id.as_str()) {
+                    let label = reader.notes.of(kind).labels[&id].clone();
+                    reader.flow.open(kind.container(label, *note));
+                    reader.blocks(*note)?;
+                    reader.flow.close();
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Notes {
+    fn of(&mut self, kind: Kind) -> &mut Marks {
+        match kind {
+            Kind::Footnote => &mut self.footnotes,
+            Kind::Endnote => &mut self.endnotes,
+            Kind::Comment => &mut self.comments,
+        }
+    }
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Footnote => "footnotes",
+            Self::Endnote => "endnotes",
+            Self::Comment => "comments",
+        }
+    }
+
+    fn container(self, label: String, note: Node<'_, '_>) -> Container {
+        if self != Self::Comment {
+            return Container::Footnote { label };
+        }
+        let author = xml::attribute(note, "author").map(str::to_owned);
+        let created = xml::attribute(note, "date").and_then(times::rfc3339);
+        Container::Aside(comment(author, created))
+    }
+}
+
+/// Metadata of a comment.
+pub(in crate::formats) fn comment(author: Option<String>, created: Option<String>) -> Metadata {
+    let mut metadata = Metadata::new();
+    metadata.insert("comment".to_owned(), true.into());
+    for (name, value) in [("author", author), ("created", created)] {
+        if let Some(value) = value.filter(|value| (1..=1024).contains(&value.len())) {
+            metadata.insert(name.to_owned(), value.into());
+        }
+    }
+    metadata
+}
+
+/// Returns the properties of the sections, in their order; those under review are others' former ones.
+fn sections<'n, 't>(body: Node<'n, 't>) -> Vec<Node<'n, 't>> {
+    let all = body.descendants().filter(|node| xml::is(*node, "sectPr"));
+    all.filter(|node| {
+        let parent = node.parent();
+        parent.is_some_and(|parent| parent == body || xml::is(parent, "pPr"))
+    })
+    .collect()
+}

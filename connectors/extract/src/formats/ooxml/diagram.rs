@@ -1,0 +1,35 @@
+//! Diagrams (SmartArt): the texts of their points, in the order of the data model.
+
+use roxmltree::Node;
+
+use crate::flow::Flow;
+use crate::inline::Inline;
+use crate::xml;
+
+/// Adds the texts of a diagram's data model (`dgm:dataModel`).
+pub(in crate::formats) fn read(model: Node<'_, '_>, flow: &mut Flow) {
+    let points = model.descendants().filter(|node| xml::is(*node, "pt"));
+    for point in points {
+        let Some(body) = point.children().find(|child| xml::is(*child, "t")) else {
+            continue;
+        };
+        for paragraph in body.children().filter(|child| xml::is(*child, "p")) {
+            let mut inline = Inline::default();
+            plain_paragraph(paragraph, &mut inline);
+            if !inline.is_blank() {
+                flow.paragraph(inline.take());
+            }
+        }
+    }
+}
+
+/// Adds the words of a paragraph of DrawingML (`a:p`), without its links.
+pub(in crate::formats) fn plain_paragraph(paragraph: Node<'_, '_>, inline: &mut Inline) {
+    for node in paragraph.descendants().filter(Node::is_element) {
+        match node.tag_name().name() {
+            "t" => inline.push(node.text().unwrap_or_default()),
+            "br" => inline.line_break(),
+            _ => {}
+        }
+    }
+}
