@@ -15,6 +15,7 @@ mod package;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod plain;
+mod pptx;
 mod rtf;
 mod source;
 mod story;

@@ -1,6 +1,6 @@
 //! ZIP archives: what the package is, by its entries.
 
-use super::docx;
+use super::{docx, pptx};
 use crate::format::Format;
 use crate::package::Package;
 use crate::reading::Reading;
@@ -29,8 +29,8 @@ pub(crate) fn read(
     let mut package = Package::open(bytes, reading)?;
     match kind(&mut package, reading)? {
         Kind::Word => docx::read(format, &mut package, reading),
-        Kind::Presentation
-        | Kind::Workbook
+        Kind::Presentation => pptx::read(format, &mut package, reading),
+        Kind::Workbook
         | Kind::BinaryWorkbook
         | Kind::OpenText
         | Kind::OpenSpreadsheet
