@@ -68,13 +68,17 @@ fn bytes(url: &str) -> Option<Vec<u8>> {
 }
 
 /// Returns what base64 stands for, as tolerant as readers of mail and pages are: white space, other bytes
-/// in between and missing padding do not matter. `None` if it ends within a byte.
+/// in between, missing padding and what follows it do not matter.
 pub(crate) fn base64(written: &[u8]) -> Option<Vec<u8>> {
     let config = GeneralPurposeConfig::new()
         .with_decode_allow_trailing_bits(true)
         .with_decode_padding_mode(DecodePaddingMode::RequireNone);
     let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
-    let digits: Vec<u8> = written.iter().copied().filter(is_digit).collect();
+    let data = written.iter().copied().take_while(|byte| *byte != b'=');
+    let mut digits: Vec<u8> = data.filter(is_digit).collect();
+    if digits.len() % 4 == 1 {
+        digits.pop();
+    }
     GeneralPurpose::new(&STANDARD, config).decode(digits).ok()
 }
 

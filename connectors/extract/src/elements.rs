@@ -71,6 +71,16 @@ impl Elements {
         }
     }
 
+    /// Adds the elements of another text.
+    #[cfg(feature = "mail")]
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

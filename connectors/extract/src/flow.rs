@@ -178,6 +178,11 @@ impl Flow {
         }
     }
 
+    /// Returns how many elements there are so far.
+    pub(crate) fn len(&self) -> usize {
+        self.elements.len()
+    }
+
     /// Takes the elements so far, of a page that ends here; what is open stays open.
     pub(crate) fn turn_page(&mut self) -> Vec<Element> {
         std::mem::take(&mut self.elements).into_vec()

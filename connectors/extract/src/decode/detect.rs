@@ -3,7 +3,7 @@
 //! Knows no format and no locale.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, ISO_2022_JP};
+use encoding_rs::{EUC_JP, EUC_KR, Encoding, ISO_2022_JP};
 
 /// So many characters of UTF-8 outweigh one fault: the text is UTF-8 and was damaged or cut.
 const CHARACTERS_PER_FAULT: usize = 4;
@@ -76,16 +76,69 @@ pub(super) fn is_iso_2022_jp(bytes: &[u8]) -> bool {
             .is_some()
 }
 
+/// Returns the bytes of a text in ISO-2022-KR (RFC 1557) as EUC-KR.
+pub(super) fn iso_2022_kr_as_euc(bytes: &[u8]) -> Option<Vec<u8>> {
+    const DESIGNATOR: &[u8] = b"\x1B$)C";
+    let (shift_out, shift_in) = (0x0E, 0x0F);
+    if !bytes.is_ascii() || memchr::memchr(shift_out, bytes).is_none() {
+        return None;
+    }
+    let start = memchr::memmem::find(bytes, DESIGNATOR)?;
+    let (before, rest) = bytes.split_at(start);
+    let mut euc = before.to_vec();
+    let mut high = 0;
+    for byte in &rest[DESIGNATOR.len()..] {
+        match *byte {
+            byte if byte == shift_out => high = 0x80,
+            byte if byte == shift_in => high = 0,
+            byte if byte <= b' ' => euc.push(byte),
+            byte => euc.push(byte | high),
+        }
+    }
+    Some(euc)
+}
+
 /// Returns the encoding of one or two bytes per character that the bytes are most likely in.
 pub(super) fn narrow(bytes: &[u8]) -> &'static Encoding {
+    if let Some(encoding) = by_pairs(bytes) {
+        return encoding;
+    }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
     detector.guess(None, Utf8Detection::Deny)
 }
 
+/// Looks for the signs of Japanese and Korean in texts too short for statistics: kana, or hangul and hardly
+/// a hanja. Rare characters that the encoding as it is decoded does not have are no reason against it.
+fn by_pairs(bytes: &[u8]) -> Option<&'static Encoding> {
+    const MANY: usize = 10;
+    let (mut pairs, mut stray, mut kana, mut letters, mut hangul) = (0, 0, 0, 0, 0);
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        let is_pair = *first >= 0xA1 && after.first().is_some_and(|second| *second >= 0xA1);
+        if !is_pair {
+            stray += usize::from(*first >= 0x80);
+            continue;
+        }
+        rest = &after[1..];
+        pairs += 1;
+        kana += usize::from(matches!(first, 0xA4 | 0xA5));
+        letters += usize::from(*first >= 0xB0);
+        hangul += usize::from(matches!(first, 0xB0..=0xC8));
+    }
+    if pairs < MANY || stray * 20 > pairs {
+        return None;
+    }
+    if kana * 10 >= pairs * 3 {
+        return Some(EUC_JP);
+    }
+    (letters >= MANY && hangul * 100 >= letters * 97).then_some(EUC_KR)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Order, Wide, is_damaged_utf8, wide};
+    use super::{Order, Wide, is_damaged_utf8, iso_2022_kr_as_euc, narrow, wide};
 
     #[test]
     fn zero_bytes_tell_the_wide_encodings() {
@@ -104,6 +157,19 @@ mod tests {
         assert_eq!(wide(text.as_bytes()), None);
         assert_eq!(wide(b"a\0b"), None);
         assert_eq!(wide(&[0; 64]), None);
+    }
+
+    #[test]
+    fn short_texts_of_korea_and_japan_are_told_by_their_letters() {
+        // Encoded by Python's codecs.
+        let korean = b"\xC6\xC4\xC0\xCC\xBD\xE3\xC0\xBA \xB9\xE8\xBF\xEC\xB1\xE2 \xBD\xB1\xB0\xED, \xB0\xAD\xB7\xC2\xC7\xD1";
+        assert_eq!(narrow(korean).name(), "EUC-KR");
+        let japanese = b"\xA4\xB3\xA4\xF3\xA4\xCB\xA4\xC1\xA4\xCF\xA1\xA2\xC0\xA4\xB3\xA6\xA4\xCE\xA4\xDF\xA4\xCA\xA4\xB5\xA4\xF3";
+        assert_eq!(narrow(japanese).name(), "EUC-JP");
+        let shifted = b"\x1B$)Ca \x0E0!3*\x0F b\n";
+        let euc = iso_2022_kr_as_euc(shifted).unwrap();
+        assert_eq!(euc, b"a \xB0\xA1\xB3\xAA b\n");
+        assert_eq!(iso_2022_kr_as_euc(b"a \x0Eb"), None);
     }
 
     #[test]

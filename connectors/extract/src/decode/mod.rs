@@ -8,7 +8,7 @@ mod detect;
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{EUC_KR, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::ExtractError;
 use crate::reading::Reading;
@@ -109,6 +109,10 @@ fn by_encoding<'b>(
     }
     if detect::is_iso_2022_jp(bytes) {
         return decoded(ISO_2022_JP, bytes);
+    }
+    if let Some(euc) = detect::iso_2022_kr_as_euc(bytes) {
+        let (text, replaced) = decoded(EUC_KR, &euc);
+        return (Cow::Owned(text.into_owned()), replaced);
     }
     if std::str::from_utf8(bytes).is_ok() || detect::is_damaged_utf8(bytes) {
         return decoded(UTF_8, bytes);

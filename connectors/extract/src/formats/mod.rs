@@ -8,8 +8,11 @@ mod fields;
 mod html;
 mod image;
 mod json;
+#[cfg(feature = "mail")]
+mod mail;
 mod markdown;
 mod ndjson;
+mod notebook;
 mod ooxml;
 mod package;
 #[cfg(feature = "pdf")]
@@ -40,7 +43,8 @@ pub(crate) fn read(
             plain::read(format, bytes, reading)
         }
         Reader::Source => source::read(format, bytes, reading),
-        Reader::Json | Reader::Notebook => json::read(format, bytes, reading),
+        Reader::Notebook => notebook::read(format, bytes, reading),
+        Reader::Json => json::read(format, bytes, reading),
         Reader::Ndjson => ndjson::read(format, bytes, reading),
         Reader::Html => html::read(format, bytes, reading),
         Reader::Delimited(delimiter) => delimited::read(format, delimiter, bytes, reading),
@@ -52,6 +56,11 @@ pub(crate) fn read(
         Reader::Pdf => pdf::read(format, bytes, reading),
         #[cfg(not(feature = "pdf"))]
         Reader::Pdf => Err(ExtractError::unsupported()),
+        #[cfg(feature = "mail")]
+        Reader::Mail => mail::read(format, bytes, reading),
+        #[cfg(feature = "mail")]
+        Reader::Mailbox => mail::read_mailbox(format, bytes, reading),
+        #[cfg(not(feature = "mail"))]
         Reader::Mail | Reader::Mailbox => Err(ExtractError::unsupported()),
     }
 }

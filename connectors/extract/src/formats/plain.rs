@@ -23,7 +23,7 @@ pub(crate) fn read(
 }
 
 /// Returns the runs of lines that are not blank, without the white space after their last word.
-fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = after_blank_lines(rest);
