@@ -78,6 +78,10 @@ pub enum Error {
     #[error("cannot start the threads of the program")]
     #[diagnostic(code(dpe::runtime), help("check the limits on processes and memory"))]
     Runtime(#[source] io::Error),
+    /// Where this very program is cannot be found out.
+    #[error("cannot find the file of this program")]
+    #[diagnostic(code(dpe::executable), help("check that /proc is mounted"))]
+    Executable(#[source] io::Error),
     /// The result cannot be written.
     #[error("cannot write the result")]
     #[diagnostic(code(dpe::output), help("check where standard output goes"))]

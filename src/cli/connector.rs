@@ -9,10 +9,12 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use dpe_connector_files::serve_worker;
 
 use crate::config::Places;
 use crate::error::Error;
 use crate::ops::connector::list;
+use crate::ops::extract;
 use crate::ui::connector::{listed_to_json, listed_to_text};
 
 use super::block_on;
@@ -35,6 +37,12 @@ enum Command {
     Serve {
         /// Which one
         name: Name,
+    },
+    /// Be a process that extracts files for a connector
+    #[command(hide = true)]
+    ExtractWorker {
+        /// How many bytes of memory a file may need
+        memory_bytes: u64,
     },
 }
 
@@ -78,18 +86,23 @@ impl Connector {
             Command::List(list) => list.run(common).map(ExitCode::from),
             Command::Manifest(manifest) => manifest.run(common).map(ExitCode::from),
             Command::Check(check) => block_on(check.run(common)),
-            Command::Serve { name } => Ok(ExitCode::from(name.serve())),
+            Command::Serve { name } => Ok(ExitCode::from(name.serve()?)),
+            Command::ExtractWorker { memory_bytes } => {
+                let code = serve_worker(memory_bytes, io::stdin(), io::stdout());
+                Ok(ExitCode::from(code))
+            }
         }
     }
 }
 
 impl Name {
-    fn serve(self) -> u8 {
+    fn serve(self) -> Result<u8, Error> {
         let (stdin, stdout, stderr) = (Awaited(io::stdin()), io::stdout(), io::stderr());
-        match self {
-            Self::Fs => dpe_connector_fs::main(stdin, stdout, stderr),
-            Self::Git => dpe_connector_git::main(stdin, stdout, stderr),
-        }
+        let worker = extract::worker().map_err(Error::Executable)?;
+        Ok(match self {
+            Self::Fs => dpe_connector_fs::main_with(worker, stdin, stdout, stderr),
+            Self::Git => dpe_connector_git::main_with(worker, stdin, stdout, stderr),
+        })
     }
 }
 

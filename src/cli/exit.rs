@@ -141,7 +141,7 @@ impl Exit {
             Error::Commit(CommitError::Invalid { .. }) => Self::Partial,
             Error::HashObject(HashObjectError::Read { .. }) => Self::Instance,
             Error::HashObject(HashObjectError::Write(_)) => Self::Unwritten,
-            Error::Directory { .. } | Error::Connector(_) => Self::Instance,
+            Error::Directory { .. } | Error::Connector(_) | Error::Executable(_) => Self::Instance,
             Error::Runtime(_) => Self::Failed,
             Error::Output(_) => Self::Unwritten,
         }

@@ -7,6 +7,7 @@ mod causes;
 pub mod commit;
 pub mod connector;
 mod credential;
+pub mod extract;
 pub mod hash_object;
 pub mod list;
 pub mod push;

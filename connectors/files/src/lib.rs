@@ -20,6 +20,7 @@ mod scans;
 mod spool;
 mod trouble;
 mod wildcards;
+mod workers;
 
 pub use content::{HEAD_BYTES, Limits, Wanted, format_of, wanted, wanted_by_name};
 pub use document::{Input, Made, Maker, NoDocument};
@@ -35,3 +36,4 @@ pub use pipeline::{BUDGET, Pipeline, threads};
 pub use report::{Kind, Report, shown};
 pub use scans::{Beginning, Round, Scans};
 pub use trouble::{Failure, OnTrouble, too_large, unsupported};
+pub use workers::{Program, Workers, serve_worker};

@@ -8,7 +8,7 @@ use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
 };
-use dpe_connector_files::{Extractor, Globs, Owner, Scans};
+use dpe_connector_files::{Extractor, Globs, Owner, Program, Scans};
 
 use crate::config::Config;
 use crate::round::Round;
@@ -16,6 +16,7 @@ use crate::{NAME, VERSION};
 
 /// The connector for a folder of files.
 pub struct Fs {
+    worker: Option<Program>,
     setup: Option<Arc<Setup>>,
     scans: Scans<Round>,
 }
@@ -34,9 +35,11 @@ pub(crate) struct Setup {
 }
 
 impl Fs {
-    /// Returns the connector; what it has to tell people goes to `stderr`.
-    pub fn new(stderr: Box<dyn Write + Send>) -> Self {
+    /// Returns the connector; what it has to tell people goes to `stderr`. Files of formats with parsers of
+    /// their own are extracted by processes of `worker`; without one, by this process.
+    pub fn new(stderr: Box<dyn Write + Send>, worker: Option<Program>) -> Self {
         Self {
+            worker,
             setup: None,
             scans: Scans::new(stderr),
         }
@@ -70,7 +73,7 @@ impl Connector for Fs {
             config,
             globs,
             prefix,
-            extractor: Arc::default(),
+            extractor: Arc::new(Extractor::with_defaults(self.worker.clone())),
             max_message_bytes: params.max_message_bytes,
             blob_max_bytes: params
                 .remote_limits

@@ -123,7 +123,9 @@ impl Examiner {
         Ok(by_name.or_else(|| {
             // Only its beginning speaks for it; the rest may speak against it.
             match self.maker.extractor.extract(name, &bytes) {
-                Err(error) if error.reason == Reason::UnsupportedFormat => None,
+                Err(NoDocument::Refused(error)) if error.reason == Reason::UnsupportedFormat => {
+                    None
+                }
                 _ => files::format_of(name, head(&bytes)),
             }
         }))

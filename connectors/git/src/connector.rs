@@ -10,7 +10,9 @@ use dpe_connector::{
     CancelFlag, Capabilities, Connector, ErrorCode, Identity, InitializeParams, RpcError,
     ScanParams, ScanResult,
 };
-use dpe_connector_files::{self as shared, Beginning, Extractor, Items, Owner, RoundEnd, Scans};
+use dpe_connector_files::{
+    self as shared, Beginning, Extractor, Items, Owner, Program, RoundEnd, Scans,
+};
 
 use crate::cache::{self, Fetched};
 use crate::config::{Checked, Config, Mode};
@@ -23,6 +25,7 @@ use crate::{NAME, VERSION, cursor, files, head, history};
 
 /// The connector for git repositories.
 pub struct Git {
+    worker: Option<Program>,
     setup: Option<Arc<Setup>>,
     scans: Scans<Round>,
     last_read: LastRead,
@@ -55,9 +58,11 @@ enum Work {
 }
 
 impl Git {
-    /// Returns the connector; what it has to tell people goes to `stderr`.
-    pub fn new(stderr: Box<dyn Write + Send>) -> Self {
+    /// Returns the connector; what it has to tell people goes to `stderr`. Files of formats with parsers of
+    /// their own are extracted by processes of `worker`; without one, by this process.
+    pub fn new(stderr: Box<dyn Write + Send>, worker: Option<Program>) -> Self {
         Self {
+            worker,
             setup: None,
             scans: Scans::new(stderr),
             last_read: LastRead::default(),
@@ -222,7 +227,7 @@ impl Connector for Git {
             place,
             selection,
             prefix,
-            extractor: Arc::default(),
+            extractor: Arc::new(Extractor::with_defaults(self.worker.clone())),
             max_message_bytes: params.max_message_bytes,
             blob_max_bytes: params
                 .remote_limits

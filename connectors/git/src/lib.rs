@@ -30,6 +30,7 @@ mod tree;
 use std::io::{Read, Write};
 
 use dpe_connector::serve;
+use dpe_connector_files::Program;
 
 pub use connector::Git;
 pub use place::{Place, Url};
@@ -46,14 +47,34 @@ pub const VERSION: &str = "1.1.0+extract.4";
 /// The manifest, `dpe-connector.json`.
 pub const MANIFEST: &str = include_str!("../dpe-connector.json");
 
-/// Serves the connector on the given streams and returns the exit code of the process.
+/// Serves the connector on the given streams and returns the exit code of the process. It extracts all
+/// files itself.
 pub fn main(
     stdin: impl Read + Send + 'static,
     stdout: impl Write,
     stderr: impl Write + Send + 'static,
 ) -> u8 {
+    serve_connector(Git::new(Box::new(stderr), None), stdin, stdout)
+}
+
+/// Serves the connector like [`main`], with processes of `worker` for files that are better not extracted
+/// in this one.
+pub fn main_with(
+    worker: Program,
+    stdin: impl Read + Send + 'static,
+    stdout: impl Write,
+    stderr: impl Write + Send + 'static,
+) -> u8 {
+    serve_connector(Git::new(Box::new(stderr), Some(worker)), stdin, stdout)
+}
+
+fn serve_connector(
+    mut connector: Git,
+    stdin: impl Read + Send + 'static,
+    stdout: impl Write,
+) -> u8 {
     // Only a broken stdout fails, and then nobody is listening any more.
-    match serve(&mut Git::new(Box::new(stderr)), stdin, stdout) {
+    match serve(&mut connector, stdin, stdout) {
         Ok(_) => 0,
         Err(_) => 1,
     }
