@@ -4,13 +4,21 @@
 //! out; this module says what becomes of it. Text that the file only paints as pictures stays a picture:
 //! nothing is recognised.
 
+mod bilevel;
 mod blocks;
+mod facts;
+mod images;
+mod samples;
+mod text_string;
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use dpe_connector::content::{Element, Metadata};
+use dpe_connector::content::{Element, Metadata, Page};
+use unpdf::parser::raw::RawDocument;
 use unpdf::{ErrorKind, PageSelection, PageStreamOptions, ParseEvent, PdfParser};
+
+use images::Pictures;
 
 use crate::flow::Flow;
 use crate::format::Format;
@@ -40,12 +48,45 @@ pub(crate) fn read(
         return Err(ExtractError::new(Reason::TooLarge, message));
     }
     let texts = texts(&parser, count, reading);
-    let head = head(format);
-    let mut all = Vec::new();
-    for elements in texts {
-        all.extend(pages::declared(None, Metadata::new(), elements));
+    drop(parser);
+    let mut head = head(format);
+    // The parser of pages shows nobody the objects they are made of.
+    let file = guarded(|| RawDocument::load(bytes).ok()).flatten();
+    let Some(file) = file else {
+        let pages = texts.into_iter();
+        let pages = pages.flat_map(|text| pages::declared(None, Metadata::new(), text));
+        return Ok(Document {
+            head,
+            pages: pages.collect(),
+        });
+    };
+    facts::declare(&file, &mut head, reading);
+    let pages = pages(&file, texts, reading)?;
+    Ok(Document { head, pages })
+}
+
+/// Puts texts, pictures and labels of pages together.
+fn pages(
+    file: &RawDocument,
+    texts: Vec<Vec<Element>>,
+    reading: &mut Reading<'_>,
+) -> Result<Vec<Page>, ExtractError> {
+    let labels = facts::labels(file, texts.len());
+    let ids = file.pages();
+    let mut pictures = Pictures::new(file);
+    let mut pages = Vec::new();
+    for (number, (mut elements, label)) in (1u32..).zip(texts.into_iter().zip(labels)) {
+        if let Some(id) = ids.get(&number) {
+            let shown = guarded(|| pictures.of_page(*id, reading));
+            elements.extend(shown.transpose()?.unwrap_or_default());
+        }
+        let mut page_metadata = Metadata::new();
+        if let Some(label) = label {
+            page_metadata.insert("page_label".to_owned(), label.into());
+        }
+        pages.extend(pages::declared(None, page_metadata, elements));
     }
-    Ok(Document { head, pages: all })
+    Ok(pages)
 }
 
 /// Reads the texts of all pages; a page that cannot be read has none.

@@ -1,0 +1,246 @@
+//! The pictures a file paints: which, on which page, and their bytes.
+//!
+//! JPEG and JPEG 2000 stay what they are; samples become PNG ([`super::samples`]). Each picture comes
+//! once, on the first page that paints it: a logo on every page is no content of every page. Where on a
+//! page it stands is not looked at.
+
+use std::collections::HashSet;
+
+use dpe_connector::content::{Category, Element};
+use unpdf::parser::raw::stream::{Decoded, decode_image, decompress};
+use unpdf::parser::raw::{PdfDict, PdfObject, PdfStream, RawDocument};
+
+use super::facts::entry;
+use super::samples::{self, Samples};
+use crate::ExtractError;
+use crate::reading::Reading;
+
+/// The number and generation of an object.
+type Id = (u32, u16);
+
+/// A picture with a side of fewer pixels is a rule, a shade or a dot.
+const LEAST_SIDE: usize = 8;
+
+/// The most pixels of a picture, and of all pictures that have to be written anew: twelve pages of a
+/// newspaper, or a thousand scans in black and white.
+const MOST_PIXELS: usize = 200 << 20;
+const MOST_SAMPLES: usize = 1 << 30;
+
+/// Forms within forms within forms.
+const MOST_FORMS: usize = 12;
+
+/// What has been looked at by now.
+pub(super) struct Pictures<'d> {
+    file: &'d RawDocument,
+    seen: HashSet<Id>,
+    samples: usize,
+}
+
+impl<'d> Pictures<'d> {
+    pub(super) fn new(file: &'d RawDocument) -> Self {
+        Self {
+            file,
+            seen: HashSet::new(),
+            samples: 0,
+        }
+    }
+
+    /// Returns the pictures that a page paints and no page before it.
+    ///
+    /// # Errors
+    ///
+    /// `bomb` if they are larger than is taken.
+    pub(super) fn of_page(
+        &mut self,
+        page: Id,
+        reading: &mut Reading<'_>,
+    ) -> Result<Vec<Element>, ExtractError> {
+        let mut elements = Vec::new();
+        for id in self.painted(page) {
+            let stream = self.file.get_object(id).and_then(PdfObject::as_stream);
+            let Some((bytes, mime_type)) = stream.and_then(|stream| self.bytes(stream)) else {
+                reading.note("pictures in a coding or of a size that is not read are left out");
+                continue;
+            };
+            if bytes.is_empty() {
+                continue;
+            }
+            reading.unpacked(bytes.len() as u64)?;
+            elements.push(Element {
+                blob: Some(reading.blob(bytes)),
+                mime_type: Some(mime_type.to_owned()),
+                ..Element::empty(Category::Image)
+            });
+        }
+        Ok(elements)
+    }
+
+    /// Returns the pictures a page paints for the first time, in the order of painting.
+    fn painted(&mut self, page: Id) -> Vec<Id> {
+        let Ok(dict) = self.file.get_dict(page) else {
+            return Vec::new();
+        };
+        let resources = self.resources(dict);
+        let has_objects =
+            resources.is_some_and(|resources| entry(self.file, resources, b"XObject").is_some());
+        let mut images = Vec::new();
+        if has_objects {
+            let content = self.content(dict);
+            self.walk(&content, resources, 0, &mut images);
+        }
+        images
+    }
+
+    fn walk(
+        &mut self,
+        content: &[u8],
+        resources: Option<&'d PdfDict>,
+        depth: usize,
+        images: &mut Vec<Id>,
+    ) {
+        let file = self.file;
+        let objects = resources
+            .and_then(|resources| entry(file, resources, b"XObject"))
+            .and_then(PdfObject::as_dict);
+        let Some(objects) = objects else { return };
+        for name in painted_names(content) {
+            let id = objects.get(&name).and_then(PdfObject::as_reference);
+            let Some(id) = id.filter(|id| !self.seen.contains(id)) else {
+                continue;
+            };
+            let object = file.get_object(id).map(|object| file.resolve(object));
+            let Some(stream) = object.and_then(PdfObject::as_stream) else {
+                continue;
+            };
+            self.seen.insert(id);
+            match entry(file, &stream.dict, b"Subtype").and_then(PdfObject::as_name) {
+                Some(b"Image") => images.push(id),
+                Some(b"Form") if depth < MOST_FORMS => {
+                    let own = entry(file, &stream.dict, b"Resources").and_then(PdfObject::as_dict);
+                    let content = decompress(stream).unwrap_or_default();
+                    self.walk(&content, own.or(resources), depth + 1, images);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the resources of a page: its own, or those of the nearest node above.
+    fn resources(&self, page: &'d PdfDict) -> Option<&'d PdfDict> {
+        let mut node = page;
+        for _ in 0..64 {
+            if let Some(resources) = entry(self.file, node, b"Resources") {
+                return resources.as_dict();
+            }
+            node = entry(self.file, node, b"Parent")?.as_dict()?;
+        }
+        None
+    }
+
+    fn content(&self, page: &PdfDict) -> Vec<u8> {
+        let parts = match entry(self.file, page, b"Contents") {
+            Some(PdfObject::Array(parts)) => parts.as_slice(),
+            Some(part) => std::slice::from_ref(part),
+            None => &[],
+        };
+        let mut content = Vec::new();
+        for part in parts {
+            let stream = self.file.resolve(part).as_stream();
+            content.extend(
+                stream
+                    .and_then(|stream| decompress(stream).ok())
+                    .unwrap_or_default(),
+            );
+            content.push(b'\n');
+        }
+        content
+    }
+
+    /// Returns the bytes of a picture and their media type; no bytes if it is too small to be one.
+    fn bytes(&mut self, stream: &PdfStream) -> Option<(Vec<u8>, &'static str)> {
+        let size = |name: &[u8]| {
+            let value = entry(self.file, &stream.dict, name)?.as_i64()?;
+            usize::try_from(value).ok()
+        };
+        let (width, height) = (size(b"Width")?, size(b"Height")?);
+        if width.min(height) < LEAST_SIDE {
+            return Some((Vec::new(), ""));
+        }
+        let pixels = width
+            .checked_mul(height)
+            .filter(|pixels| *pixels <= MOST_PIXELS)?;
+        let bits = size(b"BitsPerComponent").unwrap_or(1).clamp(1, 16);
+        let expected = pixels.saturating_mul(bits * 4).div_ceil(8) + height;
+        let Decoded { data, codec } = decode_image(stream, expected as u64).ok()?;
+        match codec {
+            Some("DCTDecode") => return Some((data, "image/jpeg")),
+            Some("JPXDecode") => return Some((data, "image/jp2")),
+            _ => {}
+        }
+        self.samples = self.samples.saturating_add(expected);
+        if self.samples > MOST_SAMPLES {
+            return None;
+        }
+        let samples = Samples {
+            data,
+            codec,
+            width,
+            height,
+        };
+        Some((samples::png(self.file, &stream.dict, samples)?, "image/png"))
+    }
+}
+
+/// Returns the names that a content stream paints, in order: each `/Name Do`.
+fn painted_names(content: &[u8]) -> Vec<Vec<u8>> {
+    let is_space = |byte: &u8| matches!(byte, 0 | b'\t' | b'\n' | 0x0C | b'\r' | b' ');
+    let mut names = Vec::new();
+    for at in memchr::memmem::find_iter(content, b"Do") {
+        let ends = content
+            .get(at + 2)
+            .is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        let before = content[..at].trim_ascii_end();
+        let start = before
+            .iter()
+            .rposition(|byte| is_space(byte) || *byte == b'/');
+        let Some(start) = start.filter(|start| ends && before[*start] == b'/') else {
+            continue;
+        };
+        if before.len() < at {
+            names.push(unescaped(&before[start + 1..]));
+        }
+    }
+    names
+}
+
+/// Undoes `#` escapes in a name (§7.3.5).
+fn unescaped(name: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((byte, after)) = rest.split_first() {
+        let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
+        match (byte, digit(0), digit(1)) {
+            (b'#', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*byte);
+                rest = after;
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::painted_names;
+
+    #[test]
+    fn names_before_do_are_painted() {
+        let content = b"q 1 0 0 1 0 0 cm /Im1 Do Q\n/A#42 \n Do (Do) Tj /Font1 Does /X Do";
+        let names = painted_names(content);
+        assert_eq!(names, [&b"Im1"[..], b"AB", b"X"]);
+    }
+}
