@@ -43,6 +43,12 @@ impl<'a> Package<'a> {
         &self.names
     }
 
+    /// Returns the name of an entry as its bytes stand in the archive.
+    pub(crate) fn raw_name(&mut self, number: usize) -> Vec<u8> {
+        let entry = self.archive.by_index_raw(number);
+        entry.map_or_else(|_| Vec::new(), |entry| entry.name_raw().to_vec())
+    }
+
     /// Returns whether there is an entry of this name; case counts only if two names differ in nothing else.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.number(name).is_some()

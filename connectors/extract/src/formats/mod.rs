@@ -1,9 +1,11 @@
 //! The readers, one file per format. Each turns the bytes of a file into a document and knows
 //! nothing of the others.
 
+mod archive;
 mod compound;
 mod delimited;
 mod docx;
+mod epub;
 mod fields;
 mod html;
 mod image;

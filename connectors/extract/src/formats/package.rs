@@ -2,6 +2,7 @@
 
 use super::{docx, pptx};
 use crate::format::Format;
+use crate::formats::{archive, epub};
 use crate::package::Package;
 use crate::reading::Reading;
 use crate::{Document, ExtractError, xml};
@@ -34,12 +35,9 @@ pub(crate) fn read(
         | Kind::BinaryWorkbook
         | Kind::OpenText
         | Kind::OpenSpreadsheet
-        | Kind::OpenPresentation
-        | Kind::Book
-        | Kind::Files => {
-            let _ = format;
-            Err(ExtractError::unsupported())
-        }
+        | Kind::OpenPresentation => Err(ExtractError::unsupported()),
+        Kind::Book => epub::read(format.as_type("epub"), &mut package, reading),
+        Kind::Files => archive::read(format.as_type("zip"), &mut package, reading),
     }
 }
 

@@ -9,6 +9,7 @@ mod read;
 mod sink;
 mod table;
 mod tags;
+mod xhtml;
 
 use std::borrow::Cow;
 
@@ -37,8 +38,25 @@ pub(crate) fn read(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let text = charset::text(bytes, reading)?;
+    let text = match text.starts_with("<?xml") {
+        true => Cow::Owned(xhtml::as_html(&text).into_owned()),
+        false => text,
+    };
     let mut nothing = addressed::nothing;
     page(&text, format, &mut Addressed::new(reading, &mut nothing))
+}
+
+/// As [`page`], of a page that is XML.
+///
+/// # Errors
+///
+/// As there.
+pub(crate) fn xml_page(
+    text: &str,
+    format: Format,
+    pictures: &mut Addressed<'_, '_>,
+) -> Result<Document, ExtractError> {
+    page(&xhtml::as_html(text), format, pictures)
 }
 
 /// Reads a page that is part of another file, whose pictures may lie beside it.

@@ -124,8 +124,10 @@ impl Reader<'_, '_, '_> {
             Data::Element { name, .. } => match self.dom.tag(id) {
                 Some(tag) => return self.enter_tag(id, tag),
                 None => {
-                    if &*name.local == "text" {
-                        self.inline.push_collapsed(" ");
+                    match &*name.local {
+                        "text" => self.inline.push_collapsed(" "),
+                        "image" => self.drawn_picture(id),
+                        _ => {}
                     }
                     return is_foreign_text(&name.local);
                 }
@@ -133,6 +135,15 @@ impl Reader<'_, '_, '_> {
             Data::Other => {}
         }
         true
+    }
+
+    /// A picture within a drawing, as covers of books are.
+    fn drawn_picture(&mut self, id: Id) {
+        if let Some(url) = self.dom.attribute(id, "href") {
+            let picture = self.pictures.picture(url.trim());
+            self.inline.open_picture(picture);
+            self.inline.close_picture();
+        }
     }
 
     fn enter_tag(&mut self, id: Id, tag: &str) -> bool {

@@ -1,0 +1,147 @@
+//! ZIP archives of files: each entry that is a document gives its pages.
+//!
+//! Entries keep the order of the archive. What is no document is counted, not shown.
+
+use dpe_connector::content::Page;
+use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GBK, IBM866, SHIFT_JIS};
+
+use crate::format::{Format, format_of};
+use crate::formats::head;
+use crate::package::Package;
+use crate::reading::Reading;
+use crate::reason::Reason;
+use crate::{Document, ExtractError};
+
+/// Reads an archive.
+///
+/// # Errors
+///
+/// Why the first document is refused, if all are; `bomb` or `too_large` if one of them is.
+pub(crate) fn read(
+    format: Format,
+    package: &mut Package<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let names = names(package);
+    let mut refused = None;
+    let (mut pages, mut documents, mut others) = (Vec::new(), 0, 0u64);
+    for (number, name) in names.iter().enumerate() {
+        if is_of_the_system(name) {
+            continue;
+        }
+        match entry(number, name, package, reading) {
+            Ok(Some(document)) => {
+                documents += 1;
+                pages.extend(
+                    document
+                        .pages
+                        .into_iter()
+                        .map(|page| named(page, name, &document.head)),
+                );
+            }
+            Ok(None) => others += 1,
+            Err(error) if error.is_fatal() => return Err(error),
+            Err(error) => {
+                let error = within(name, error);
+                reading.note(error.message.clone());
+                refused.get_or_insert(error);
+            }
+        }
+    }
+    if others > 0 {
+        reading.note(format!(
+            "entries left out that are no documents read here: {others}"
+        ));
+    }
+    match refused {
+        Some(error) if documents == 0 => Err(error),
+        _ => Ok(Document {
+            head: head(format),
+            pages,
+        }),
+    }
+}
+
+/// Reads an entry; `None` if it is of no format that is read.
+fn entry(
+    number: usize,
+    path: &str,
+    package: &mut Package<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Option<Document>, ExtractError> {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).as_bytes();
+    // What the name alone speaks against need not be unpacked.
+    if format_of(name, b"").is_none() {
+        return Ok(None);
+    }
+    let bytes = package.entry(number, reading)?;
+    match reading.nested(name, &bytes) {
+        Ok(document) => Ok(Some(document)),
+        Err(error) if error.reason == Reason::UnsupportedFormat => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes into a page which document of the archive it is of.
+fn named(mut page: Page, path: &str, document: &dpe_connector::content::DocumentHead) -> Page {
+    let title = page.title.take().or_else(|| document.title.clone());
+    page.title = Some(title.unwrap_or_else(|| path.to_owned()));
+    let mut facts = document.doc_metadata.clone();
+    facts.append(&mut page.page_metadata);
+    // A page of an archive in the archive has them already, and they are beneath this path.
+    let inner = facts.get("path").and_then(|inner| inner.as_str());
+    let path = match inner {
+        Some(inner) => format!("{path}/{inner}"),
+        None => {
+            facts.insert("file_type".to_owned(), document.file_type.as_str().into());
+            path.to_owned()
+        }
+    };
+    facts.insert("path".to_owned(), path.into());
+    page.page_metadata = facts;
+    page
+}
+
+fn within(path: &str, error: ExtractError) -> ExtractError {
+    let message = match error.message.starts_with(path) {
+        true => error.message,
+        false => format!("{path}: {}", error.message),
+    };
+    ExtractError::new(error.reason, message)
+}
+
+/// Folders, and files that file managers leave behind.
+fn is_of_the_system(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    name.is_empty()
+        || matches!(name, ".DS_Store" | "Thumbs.db" | "desktop.ini")
+        || path.starts_with("__MACOSX/")
+}
+
+/// Returns the names of all entries. Archives that do not mark them as UTF-8 have them in the code page of the
+/// machine they were made on; all names together tell which.
+fn names(package: &mut Package<'_>) -> Vec<String> {
+    let mut raw = Vec::new();
+    for number in 0..package.names().len() {
+        raw.push(package.raw_name(number));
+    }
+    let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
+    for name in &raw {
+        detector.feed(name, false);
+        detector.feed(b"\n", false);
+    }
+    detector.feed(b"", true);
+    let guess = detector.guess(None, chardetng::Utf8Detection::Deny);
+    let known: [&Encoding; 6] = [SHIFT_JIS, GBK, BIG5, EUC_JP, EUC_KR, IBM866];
+    let guess = known.into_iter().find(|encoding| *encoding == guess);
+    let mut names = Vec::new();
+    for (raw, as_given) in raw.iter().zip(package.names()) {
+        names.push(match (std::str::from_utf8(raw), guess) {
+            (Ok(name), _) => name.to_owned(),
+            (Err(_), Some(encoding)) => encoding.decode_without_bom_handling(raw).0.into_owned(),
+            // Code page 437, as the archive's format says.
+            (Err(_), None) => as_given.clone(),
+        });
+    }
+    names
+}
