@@ -79,6 +79,16 @@ pub(crate) struct Flat {
     pub(crate) has_words: bool,
 }
 
+impl Flat {
+    /// Returns a picture without words around it.
+    pub(crate) fn of_picture(picture: Option<Picture>) -> Self {
+        Self {
+            pictures: picture.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+}
+
 impl Inline {
     /// Adds text as it is.
     pub(crate) fn push(&mut self, text: &str) {

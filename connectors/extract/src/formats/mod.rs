@@ -15,6 +15,7 @@ mod mail;
 mod markdown;
 mod ndjson;
 mod notebook;
+mod odf;
 mod ooxml;
 mod package;
 #[cfg(feature = "pdf")]

@@ -1,8 +1,7 @@
 //! ZIP archives: what the package is, by its entries.
 
-use super::{docx, pptx};
 use crate::format::Format;
-use crate::formats::{archive, epub};
+use crate::formats::{archive, docx, epub, odf, pptx};
 use crate::package::Package;
 use crate::reading::Reading;
 use crate::{Document, ExtractError, xml};
@@ -31,11 +30,11 @@ pub(crate) fn read(
     match kind(&mut package, reading)? {
         Kind::Word => docx::read(format, &mut package, reading),
         Kind::Presentation => pptx::read(format, &mut package, reading),
-        Kind::Workbook
-        | Kind::BinaryWorkbook
-        | Kind::OpenText
-        | Kind::OpenSpreadsheet
-        | Kind::OpenPresentation => Err(ExtractError::unsupported()),
+        Kind::OpenText => odf::read_text(format, &mut package, reading),
+        Kind::OpenPresentation => odf::read_presentation(format, &mut package, reading),
+        Kind::Workbook | Kind::BinaryWorkbook | Kind::OpenSpreadsheet => {
+            Err(ExtractError::unsupported())
+        }
         Kind::Book => epub::read(format.as_type("epub"), &mut package, reading),
         Kind::Files => archive::read(format.as_type("zip"), &mut package, reading),
     }
@@ -50,12 +49,42 @@ fn kind(package: &mut Package<'_>, reading: &mut Reading<'_>) -> Result<Kind, Ex
     if package.has("META-INF/container.xml") {
         return Ok(Kind::Book);
     }
-    if package.has("[Content_Types].xml")
-        && let Some(kind) = office_kind(package, reading)?
-    {
+    let declared = office_kind(package, reading);
+    let declared = reading.tolerated("[Content_Types].xml", declared)?;
+    if let Some(kind) = declared.flatten() {
         return Ok(kind);
     }
-    Ok(Kind::Files)
+    if let Some(kind) = manifest_kind(package, reading)? {
+        return Ok(kind);
+    }
+    Ok(kind_by_names(package).unwrap_or(Kind::Files))
+}
+
+/// Looks for what the manifest of an OpenDocument package without `mimetype` says of the whole.
+fn manifest_kind(
+    package: &mut Package<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Option<Kind>, ExtractError> {
+    let manifest = package.part("META-INF/manifest.xml", reading);
+    let manifest = reading.tolerated("the manifest", manifest)?.flatten();
+    let Some(manifest) = manifest.filter(|_| package.has("content.xml")) else {
+        return Ok(None);
+    };
+    let start: &[u8] = b"application/vnd.oasis.opendocument.";
+    let kinds = memchr::memmem::find_iter(&manifest, start);
+    Ok(kinds.filter_map(|at| declared_kind(&manifest[at..])).next())
+}
+
+/// Looks for the parts that programs name alike, for packages that lost the list of their types.
+fn kind_by_names(package: &Package<'_>) -> Option<Kind> {
+    let names = [
+        ("word/document.xml", Kind::Word),
+        ("ppt/presentation.xml", Kind::Presentation),
+        ("xl/workbook.xml", Kind::Workbook),
+        ("xl/workbook.bin", Kind::BinaryWorkbook),
+    ];
+    let known = names.into_iter().find(|(name, _)| package.has(name));
+    known.map(|(_, kind)| kind)
 }
 
 fn declared_kind(media_type: &[u8]) -> Option<Kind> {
@@ -79,7 +108,9 @@ fn office_kind(
     package: &mut Package<'_>,
     reading: &mut Reading<'_>,
 ) -> Result<Option<Kind>, ExtractError> {
-    let types = package.needed("[Content_Types].xml", reading)?;
+    let Some(types) = package.part("[Content_Types].xml", reading)? else {
+        return Ok(None);
+    };
     let text = xml::text(&types)?;
     let tree = xml::parse(&text, reading)?;
     let kinds = [

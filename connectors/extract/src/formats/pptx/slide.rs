@@ -138,10 +138,7 @@ impl Reader<'_, '_, '_> {
             picture = read.unwrap_or_default();
         }
         describe(node, relations, &mut picture);
-        surface.flow.paragraph(Flat {
-            pictures: vec![picture],
-            ..Flat::default()
-        });
+        surface.flow.paragraph(Flat::of_picture(Some(picture)));
         Ok(())
     }
 

@@ -1,0 +1,103 @@
+//! Documents of another kind within a text or a slide: formulas, charts with their values, small sheets.
+//!
+//! They are read plainly: tables as tables, other texts as paragraphs.
+
+use roxmltree::Node;
+
+use super::{Reader, mathml};
+use crate::flow::Flow;
+use crate::formats::ooxml::properties::text_of;
+use crate::formats::ooxml::relations::join;
+use crate::grid::{Cell, Grid};
+use crate::inline::Inline;
+use crate::{ExtractError, xml};
+
+/// No object on a page has larger tables.
+const MAX_CELLS: usize = 1000;
+
+impl Reader<'_, '_, '_, '_> {
+    /// Reads the object in a folder of the package. `false` if there is nothing to read.
+    pub(super) fn object_part(&mut self, folder: &str) -> Result<bool, ExtractError> {
+        let part = join(folder, "content.xml");
+        let bytes = self.package.part(&part, self.reading);
+        let Some(bytes) = self.reading.tolerated(&part, bytes)?.flatten() else {
+            return Ok(false);
+        };
+        let text = xml::text(&bytes);
+        let Some(text) = self.reading.tolerated(&part, text)? else {
+            return Ok(false);
+        };
+        let tree = xml::parse(&text, self.reading);
+        let tree = self.reading.tolerated(&part, tree)?;
+        Ok(tree.is_some_and(|tree| read(tree.root(), &mut self.flow)))
+    }
+}
+
+/// Adds what an object holds. `false` if there is nothing to read.
+pub(super) fn read(object: Node<'_, '_>, flow: &mut Flow) -> bool {
+    if let Some(formula) = object.descendants().find(|node| xml::is(*node, "math")) {
+        let text = mathml::text(formula);
+        flow.formula(&text);
+        return !text.trim().is_empty();
+    }
+    let body = object.descendants().find(|node| xml::is(*node, "body"));
+    body.is_some_and(|body| plain(body, flow))
+}
+
+fn plain(parent: Node<'_, '_>, flow: &mut Flow) -> bool {
+    let mut found = false;
+    for node in parent.children().filter(Node::is_element) {
+        match node.tag_name().name() {
+            "table" => {
+                table(node, flow);
+                found = true;
+            }
+            "p" | "h" => {
+                let mut inline = Inline::default();
+                inline.push_collapsed(&text_of(node));
+                found |= !inline.is_blank();
+                flow.paragraph(inline.take());
+            }
+            "forms" | "annotation" | "tracked-changes" => {}
+            _ => found |= plain(node, flow),
+        }
+    }
+    found
+}
+
+fn table(table: Node<'_, '_>, flow: &mut Flow) {
+    let mut grid = Grid::new();
+    let rows = table
+        .descendants()
+        .filter(|node| xml::is(*node, "table-row"));
+    for row in rows.take(MAX_CELLS) {
+        let is_header = row
+            .parent()
+            .is_some_and(|parent| xml::is(parent, "table-header-rows"));
+        let cells = row
+            .descendants()
+            .filter(|node| xml::is(*node, "table-cell"));
+        let mut texts: Vec<String> = cells.take(MAX_CELLS).map(cell).collect();
+        while texts.last().is_some_and(String::is_empty) {
+            texts.pop();
+        }
+        if texts.is_empty() {
+            continue;
+        }
+        let cells = texts.iter().map(|text| Cell {
+            text,
+            ..Cell::default()
+        });
+        grid.row(is_header, cells);
+    }
+    flow.table(grid, Vec::new());
+}
+
+fn cell(cell: Node<'_, '_>) -> String {
+    let mut inline = Inline::default();
+    for paragraph in cell.children().filter(|child| xml::is(*child, "p")) {
+        inline.begin_line();
+        inline.push_collapsed(&text_of(paragraph));
+    }
+    inline.take().text
+}

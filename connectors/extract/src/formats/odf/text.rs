@@ -1,0 +1,108 @@
+//! The words of a paragraph. Runs of white space count as one space, and space that counts has elements of its own
+//! (ODF 1.3 part 3, 6.1.2).
+
+use roxmltree::Node;
+
+use super::Reader;
+use super::block::is_drawn;
+use crate::formats::ooxml::properties::text_of;
+use crate::inline::{Inline, Picture};
+use crate::{ExtractError, xml};
+
+/// More spaces in a row are nobody's text.
+const MAX_SPACES: usize = 1000;
+
+/// A paragraph under construction.
+#[derive(Debug, Default)]
+pub(super) struct Line<'t> {
+    pub(super) inline: Inline,
+    /// What is to be read after the paragraph.
+    pub(super) beside: Vec<Beside<'t>>,
+}
+
+/// Something hung up in a paragraph that has blocks of its own.
+#[derive(Debug)]
+pub(super) enum Beside<'t> {
+    /// A text box, or a shape with a text.
+    Blocks(Node<'t, 't>),
+    /// A document of another kind within this one, and the picture that stands for it.
+    Object(Node<'t, 't>, Option<Picture>),
+    /// As before, in a part of its own.
+    Part(String, Option<Picture>),
+}
+
+impl<'t> Reader<'_, '_, '_, 't> {
+    /// Adds the words below a node.
+    pub(super) fn inline(
+        &mut self,
+        parent: Node<'t, 't>,
+        line: &mut Line<'t>,
+    ) -> Result<(), ExtractError> {
+        for node in parent.children() {
+            if let Some(text) = node.text().filter(|_| node.is_text()) {
+                line.inline.push_collapsed(text);
+            }
+            if node.is_element() {
+                self.inline_element(node, line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn inline_element(
+        &mut self,
+        node: Node<'t, 't>,
+        line: &mut Line<'t>,
+    ) -> Result<(), ExtractError> {
+        match node.tag_name().name() {
+            "s" => {
+                let count = xml::attribute(node, "c").and_then(|count| count.parse().ok());
+                let count = usize::min(count.unwrap_or(1), MAX_SPACES);
+                line.inline.push(&" ".repeat(count));
+            }
+            "tab" => line.inline.push("\t"),
+            "line-break" => line.inline.line_break(),
+            "note" => self.note(node, line),
+            "annotation" => self.comments.push(node),
+            // Numbers of pages are layout.
+            "page-number" | "page-count" | "script" | "tracked-changes" => {}
+            "ruby" => {
+                let child = |name| node.children().find(|child| xml::is(*child, name));
+                if let Some(base) = child("ruby-base") {
+                    self.inline(base, line)?;
+                }
+                if let Some(reading) = child("ruby-text") {
+                    line.inline.push("(");
+                    self.inline(reading, line)?;
+                    line.inline.push(")");
+                }
+            }
+            _ if is_drawn(node) => self.shape(node, None, line)?,
+            "a" => {
+                let address = xml::attribute(node, "href").unwrap_or_default();
+                line.inline.open_link(address);
+                self.inline(node, line)?;
+                line.inline.close_link();
+            }
+            "p" | "h" => {
+                line.inline.begin_line();
+                self.inline(node, line)?;
+            }
+            _ => self.inline(node, line)?,
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, note: Node<'t, 't>, line: &mut Line<'t>) {
+        let child = |name| note.children().find(|child| xml::is(*child, name));
+        let label = child("note-citation").map(text_of).unwrap_or_default();
+        let label = label.trim().to_owned();
+        line.inline.push(&format!("[^{label}]"));
+        if let Some(body) = child("note-body") {
+            match xml::attribute(note, "note-class") {
+                Some("endnote") => self.endnotes.push((label, body)),
+                _ => self.footnotes.push((label, body)),
+            }
+        }
+    }
+}
