@@ -125,13 +125,18 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Returns how many bytes more may come out.
+    pub(crate) fn room(&self) -> u64 {
+        self.most_unpacked() - self.unpacked
+    }
+
     /// Reads everything that `packed` unpacks to, and counts it.
     ///
     /// # Errors
     ///
     /// `bomb` as soon as it is too much; `damaged` when it cannot be unpacked.
     pub(crate) fn unpack(&mut self, packed: impl Read) -> Result<Vec<u8>, ExtractError> {
-        let room = self.most_unpacked() - self.unpacked;
+        let room = self.room();
         let mut bytes = Vec::new();
         packed
             .take(room + 1)

@@ -4,6 +4,7 @@ use std::io::{Cursor, Read};
 
 use cfb::CompoundFile;
 
+use super::sheets;
 use crate::format::Format;
 use crate::reading::Reading;
 use crate::reason::Reason;
@@ -18,7 +19,10 @@ pub(crate) fn read(
     bytes: &[u8],
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
-    let file = CompoundFile::open(Cursor::new(bytes))
+    if sheets::is_bare_workbook(bytes) {
+        return sheets::read_bare_xls(format, bytes, reading);
+    }
+    let mut file = CompoundFile::open(Cursor::new(bytes))
         .map_err(|error| ExtractError::damaged(format!("the compound file: {error}")))?;
     if file.exists("/EncryptedPackage") {
         return Err(ExtractError::new(
@@ -26,7 +30,9 @@ pub(crate) fn read(
             "the document wants a password",
         ));
     }
-    let _ = (format, reading);
+    if file.is_stream("/Workbook") || file.is_stream("/Book") {
+        return sheets::read_xls(format, &mut file, reading);
+    }
     Err(ExtractError::unsupported())
 }
 

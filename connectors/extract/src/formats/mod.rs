@@ -23,8 +23,10 @@ mod pdf;
 mod plain;
 mod pptx;
 mod rtf;
+mod sheets;
 mod source;
 mod story;
+mod summary;
 
 use dpe_connector::content::{DocumentHead, Metadata};
 

@@ -1,7 +1,7 @@
 //! ZIP archives: what the package is, by its entries.
 
 use crate::format::Format;
-use crate::formats::{archive, docx, epub, odf, pptx};
+use crate::formats::{archive, docx, epub, odf, pptx, sheets};
 use crate::package::Package;
 use crate::reading::Reading;
 use crate::{Document, ExtractError, xml};
@@ -32,9 +32,9 @@ pub(crate) fn read(
         Kind::Presentation => pptx::read(format, &mut package, reading),
         Kind::OpenText => odf::read_text(format, &mut package, reading),
         Kind::OpenPresentation => odf::read_presentation(format, &mut package, reading),
-        Kind::Workbook | Kind::BinaryWorkbook | Kind::OpenSpreadsheet => {
-            Err(ExtractError::unsupported())
-        }
+        Kind::Workbook => sheets::read_xlsx(format, &mut package, reading),
+        Kind::BinaryWorkbook => sheets::read_xlsb(format, &mut package, reading),
+        Kind::OpenSpreadsheet => sheets::read_ods(format, &mut package, reading),
         Kind::Book => epub::read(format.as_type("epub"), &mut package, reading),
         Kind::Files => archive::read(format.as_type("zip"), &mut package, reading),
     }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the files of the cases rtf, doc, sheets and ppt with pandoc and LibreOffice:
-#   sh tests/make/office.sh   (in connectors/extract)
+# Makes the files of the cases rtf, doc, sheets and ppt with pandoc, openpyxl and LibreOffice:
+#   sh tests/make/office.sh   (in connectors/extract; PYTHON=… if openpyxl is elsewhere)
 # What is expected of them (the .json files) is written by hand.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,3 +48,10 @@ office doc "$work/text.odt"
 cp "$work/out/text.rtf" "$cases/rtf/libreoffice.rtf"
 cp "$work/out/text.doc" "$cases/doc/libreoffice.doc"
 (cd "$work" && pandoc -s -M title='Stoff für Proben' text.md -o "$cases/rtf/pandoc.rtf")
+
+"${PYTHON:-python3}" "$here/sheets.py" "$cases/sheets/openpyxl.xlsx" "$work/dot.png"
+cp "$cases/sheets/openpyxl.xlsx" "$work/book.xlsx"
+for form in xls ods xlsx; do
+    office $form "$work/book.xlsx"
+    cp "$work/out/book.$form" "$cases/sheets/libreoffice.$form"
+done

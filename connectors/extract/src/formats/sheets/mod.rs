@@ -1,0 +1,196 @@
+//! Workbooks: XLSX, XLSB, XLS and ODS.
+//!
+//! The readers here tell the cells that are used; this file makes pages of them, one per sheet. What a
+//! file declares to be used counts for nothing: a sheet with one cell at the far end is one cell.
+
+mod biff;
+mod dates;
+mod layout;
+mod numbers;
+mod ods;
+mod parts;
+mod stream;
+mod xls;
+mod xlsb;
+mod xlsx;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dpe_connector::content::{Category, DocumentHead, Metadata, Page};
+
+use crate::flow::{Container, Flow};
+use crate::formats::story;
+use crate::inline::{Inline, Picture};
+use crate::reading::Reading;
+use crate::{Document, ExtractError, pages};
+
+pub(crate) use dates::civil;
+pub(crate) use ods::read as read_ods;
+pub(crate) use xls::{is_bare_workbook, read as read_xls, read_bare as read_bare_xls};
+pub(crate) use xlsb::read as read_xlsb;
+pub(crate) use xlsx::read as read_xlsx;
+
+/// Row and column, from 0.
+type Place = (u32, u32);
+
+/// A sheet as its file has it.
+#[derive(Debug, Default)]
+struct Sheet {
+    name: String,
+    /// Cells that have a text, in any order; of two at one place the later counts.
+    cells: Vec<(Place, String)>,
+    links: BTreeMap<Place, String>,
+    merged: Vec<Merged>,
+    /// Rows that are the headers of tables which the file declares.
+    header_rows: BTreeSet<u32>,
+    headers: Vec<String>,
+    footers: Vec<String>,
+    /// Texts of shapes and titles of charts.
+    texts: Vec<String>,
+    /// Charts and diagrams.
+    beside: Flow,
+    comments: Vec<String>,
+    pictures: Vec<Picture>,
+    /// Bytes of texts that cells have in common with others, and how many there may be.
+    shared: u64,
+    most_shared: u64,
+}
+
+/// A text that is shared is in the table as text and as HTML.
+const SHARED_COPIES: u64 = 2;
+
+impl Sheet {
+    fn new(name: &str, reading: &Reading<'_>) -> Self {
+        Self {
+            name: name.to_owned(),
+            most_shared: reading.room(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns a text for a cell that many cells may have; nothing once that makes too much of it.
+    fn share(&mut self, text: &str) -> String {
+        self.shared = self
+            .shared
+            .saturating_add(SHARED_COPIES * text.len() as u64);
+        match self.shared > self.most_shared {
+            true => String::new(),
+            false => text.to_owned(),
+        }
+    }
+
+    /// Counts the shared texts against the limits.
+    ///
+    /// # Errors
+    ///
+    /// `bomb` if there was too much of them.
+    fn count_shared(&self, reading: &mut Reading<'_>) -> Result<(), ExtractError> {
+        reading.unpacked(self.shared)
+    }
+}
+
+/// A block of cells that are shown as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Merged {
+    first: Place,
+    last: Place,
+}
+
+/// Makes a document of sheets.
+fn document(head: DocumentHead, sheets: Vec<Sheet>) -> Document {
+    let pages = sheets.into_iter().flat_map(page).collect();
+    Document { head, pages }
+}
+
+fn page(mut sheet: Sheet) -> Vec<Page> {
+    let mut flow = Flow::default();
+    let headers = std::mem::take(&mut sheet.headers);
+    furniture(&mut flow, Category::Header, headers);
+    if let Some(grid) = layout::grid(&mut sheet) {
+        flow.table(grid, Vec::new());
+    }
+    for text in sheet.texts {
+        paragraph(&mut flow, &text);
+    }
+    parts::append(&mut flow, std::mem::take(&mut sheet.beside));
+    let mut inline = Inline::default();
+    for picture in sheet.pictures {
+        inline.open_picture(picture);
+        inline.close_picture();
+    }
+    flow.paragraph(inline.take());
+    for text in sheet.comments {
+        flow.open(story::comment());
+        paragraph(&mut flow, &text);
+        flow.close();
+    }
+    furniture(&mut flow, Category::Footer, sheet.footers);
+    let elements = flow.finish().1.into_vec();
+    let title = (!sheet.name.is_empty()).then_some(sheet.name);
+    pages::declared(title, Metadata::new(), elements)
+}
+
+fn furniture(flow: &mut Flow, category: Category, texts: Vec<String>) {
+    flow.open(Container::Region(category));
+    for text in texts {
+        paragraph(flow, &text);
+    }
+    flow.close();
+}
+
+fn paragraph(flow: &mut Flow, text: &str) {
+    let mut inline = Inline::default();
+    inline.push(text);
+    flow.paragraph(inline.take());
+}
+
+/// Returns the texts of the left, middle and right part of a header or footer, without its codes
+/// (ECMA-376 part 1, §18.3.1.46). Numbers of pages, dates and names of files are the layout's.
+fn furniture_texts(coded: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = coded.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character != '&' {
+            parts
+                .last_mut()
+                .expect("there is always one")
+                .push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('&') => parts.last_mut().expect("there is always one").push('&'),
+            Some('L' | 'C' | 'R') => parts.push(String::new()),
+            Some('"') => while characters.next().is_some_and(|next| next != '"') {},
+            Some('K') => {
+                let mut digits = 0;
+                while digits < 6 && characters.next_if(char::is_ascii_hexdigit).is_some() {
+                    digits += 1;
+                }
+            }
+            Some(digit) if digit.is_ascii_digit() => {
+                while characters.next_if(char::is_ascii_digit).is_some() {}
+            }
+            _ => {}
+        }
+    }
+    let has_words = |part: &String| part.contains(char::is_alphanumeric);
+    let trimmed = parts
+        .iter()
+        .filter(|part| has_words(part))
+        .map(|part| part.trim());
+    trimmed.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::furniture_texts;
+
+    #[test]
+    fn header_is_read_without_its_codes() {
+        assert_eq!(
+            furniture_texts("&L&\"Arial,Bold\"&12Sales && more&C&P of &N&R&KFF0000Draft"),
+            ["Sales & more", "of", "Draft"]
+        );
+        assert!(furniture_texts("&C&A&R&D &T").is_empty());
+    }
+}

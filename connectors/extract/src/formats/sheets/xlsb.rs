@@ -1,0 +1,290 @@
+//! XLSB ([MS-XLSB]): the parts of XLSX as binary records.
+
+use super::numbers::{Formats, error, rk, truth};
+use super::parts::Surroundings;
+use super::{Merged, Sheet, document};
+use crate::format::Format;
+use crate::formats::head;
+use crate::formats::ooxml::properties;
+use crate::formats::ooxml::relations::Relations;
+use crate::package::Package;
+use crate::pictures::Pictures;
+use crate::reading::Reading;
+use crate::{Document, ExtractError};
+
+/// The last row and column that there are.
+const LAST: (u32, u32) = (1_048_575, 16_383);
+
+/// Numbers of records ([MS-XLSB] §2.3).
+mod record {
+    pub(super) const ROW: u16 = 0;
+    pub(super) const CELL_FIRST: u16 = 1;
+    pub(super) const CELL_LAST: u16 = 11;
+    pub(super) const CELL_RICH_STRING: u16 = 62;
+    pub(super) const SHARED_STRING: u16 = 19;
+    pub(super) const FORMAT: u16 = 44;
+    pub(super) const CELL_FORMAT: u16 = 47;
+    pub(super) const WORKBOOK_PROPERTIES: u16 = 153;
+    pub(super) const SHEET: u16 = 156;
+    pub(super) const MERGED: u16 = 176;
+    pub(super) const LINK: u16 = 494;
+    pub(super) const BEGIN_CELL_FORMATS: u16 = 617;
+    pub(super) const END_CELL_FORMATS: u16 = 618;
+    pub(super) const COMMENT_TEXT: u16 = 637;
+}
+
+/// Reads a workbook.
+///
+/// # Errors
+///
+/// `damaged` if its list of sheets cannot be read, `bomb`.
+pub(crate) fn read(
+    format: Format,
+    package: &mut Package<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let of_package = Relations::of("", package, reading)?;
+    let part = of_package.of_kind("officeDocument").next();
+    let part = part.unwrap_or("xl/workbook.bin").to_owned();
+    let mut head = head(format.as_type("xlsb"));
+    properties::declare(&mut head, &of_package, package, reading)?;
+    let relations = Relations::of(&part, package, reading)?;
+    let mut book = Book::default();
+    book.read_list(&package.needed(&part, reading)?);
+    for kind in ["styles", "sharedStrings"] {
+        let Some(part) = relations.of_kind(kind).next() else {
+            continue;
+        };
+        let bytes = package.needed(part, reading);
+        let bytes = reading.tolerated(part, bytes)?.unwrap_or_default();
+        match kind {
+            "styles" => book.read_styles(&bytes),
+            _ => book.read_strings(&bytes),
+        }
+    }
+    let mut surroundings = Surroundings {
+        package,
+        reading,
+        pictures: Pictures::default(),
+    };
+    let mut sheets = Vec::new();
+    for (name, id) in &book.sheets {
+        let Some(part) = relations.part(id) else {
+            continue;
+        };
+        let of_sheet = Relations::of(part, surroundings.package, surroundings.reading)?;
+        let bytes = surroundings.package.needed(part, surroundings.reading);
+        let bytes = surroundings
+            .reading
+            .tolerated(part, bytes)?
+            .unwrap_or_default();
+        let mut sheet = Sheet::new(name, surroundings.reading);
+        book.read_sheet(&bytes, &of_sheet, &mut sheet);
+        sheet.count_shared(surroundings.reading)?;
+        for part in of_sheet
+            .of_kind("comments")
+            .filter(|part| part.ends_with(".bin"))
+        {
+            let bytes = surroundings.package.needed(part, surroundings.reading);
+            let bytes = surroundings
+                .reading
+                .tolerated(part, bytes)?
+                .unwrap_or_default();
+            let texts = Records(&bytes).filter(|(number, _)| *number == record::COMMENT_TEXT);
+            sheet
+                .comments
+                .extend(texts.filter_map(|(_, data)| rich_string(data)));
+        }
+        surroundings.add(&of_sheet, &mut sheet)?;
+        sheets.push(sheet);
+    }
+    Ok(document(head, sheets))
+}
+
+/// What a workbook says for all its sheets.
+#[derive(Debug, Default)]
+struct Book {
+    sheets: Vec<(String, String)>,
+    strings: Vec<String>,
+    formats: Formats,
+}
+
+impl Book {
+    fn read_list(&mut self, bytes: &[u8]) {
+        for (number, data) in Records(bytes) {
+            match number {
+                record::WORKBOOK_PROPERTIES => {
+                    self.formats.is_1904 = data.first().is_some_and(|flags| flags & 1 == 1);
+                }
+                record::SHEET => {
+                    // Before the format was final there was one more number.
+                    let Some((name, id)) = listed(data, 8).or_else(|| listed(data, 12)) else {
+                        continue;
+                    };
+                    self.sheets.push((name, id));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn read_strings(&mut self, bytes: &[u8]) {
+        let strings = Records(bytes).filter(|(number, _)| *number == record::SHARED_STRING);
+        self.strings = strings
+            .map(|(_, data)| rich_string(data).unwrap_or_default())
+            .collect();
+    }
+
+    fn read_styles(&mut self, bytes: &[u8]) {
+        let mut in_cell_formats = false;
+        for (number, data) in Records(bytes) {
+            match number {
+                record::FORMAT => {
+                    let code = data.get(2..).and_then(string);
+                    if let (Some(number), Some((code, _))) = (u16_at(data, 0), code) {
+                        self.formats.define(number, &code);
+                    }
+                }
+                record::BEGIN_CELL_FORMATS => in_cell_formats = true,
+                record::END_CELL_FORMATS => in_cell_formats = false,
+                record::CELL_FORMAT if in_cell_formats => {
+                    self.formats.of_cells.push(u16_at(data, 2).unwrap_or(0));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn read_sheet(&self, bytes: &[u8], relations: &Relations, sheet: &mut Sheet) {
+        let mut row = 0;
+        for (number, data) in Records(bytes) {
+            match number {
+                record::ROW => row = u32_at(data, 0).unwrap_or(0),
+                record::CELL_FIRST..=record::CELL_LAST | record::CELL_RICH_STRING => {
+                    let column = u32_at(data, 0).unwrap_or(u32::MAX);
+                    let text = self
+                        .cell(number, data, sheet)
+                        .filter(|text| !text.is_empty());
+                    if let Some(text) = text.filter(|_| row <= LAST.0 && column <= LAST.1) {
+                        sheet.cells.push(((row, column), text));
+                    }
+                }
+                record::MERGED => sheet.merged.extend(range(data)),
+                record::LINK => {
+                    let url = data.get(16..).and_then(|rest| link(rest, relations));
+                    if let (Some(range), Some(url)) = (range(data), url) {
+                        sheet.links.insert(range.first, url);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns what a cell shows: after its column and format, its value ([MS-XLSB] §2.4.299 and on).
+    fn cell(&self, number: u16, data: &[u8], sheet: &mut Sheet) -> Option<String> {
+        let format = (u32_at(data, 4)? & 0xFF_FFFF) as usize;
+        let value = data.get(8..)?;
+        match number {
+            2 => Some(self.formats.text(rk(u32_at(value, 0)?), format)),
+            3 | 11 => Some(error(*value.first()?).to_owned()),
+            4 | 10 => Some(truth(*value.first()? != 0)),
+            5 | 9 => {
+                let bytes = value.get(..8)?.try_into().ok()?;
+                Some(self.formats.text(f64::from_le_bytes(bytes), format))
+            }
+            6 | 8 => string(value).map(|(text, _)| text),
+            7 => {
+                let string = self.strings.get(u32_at(value, 0)? as usize)?;
+                Some(sheet.share(string))
+            }
+            record::CELL_RICH_STRING => rich_string(value),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the name of a sheet and the relation of its part.
+fn listed(data: &[u8], at: usize) -> Option<(String, String)> {
+    let (id, rest) = string(data.get(at..)?)?;
+    let (name, rest) = string(rest)?;
+    rest.is_empty().then_some((name, id))
+}
+
+/// Returns where a link leads: to what a relation says, or to a place in the workbook.
+fn link(data: &[u8], relations: &Relations) -> Option<String> {
+    let (id, rest) = string(data)?;
+    let place = string(rest)
+        .map(|(place, _)| place)
+        .filter(|place| !place.is_empty());
+    let place = place.map(|place| format!("#{place}"));
+    match (relations.address(&id), place) {
+        (Some(address), place) => Some(address.to_owned() + &place.unwrap_or_default()),
+        (None, place) => place,
+    }
+}
+
+/// Records: a number and a length of seven bits a byte, then the data.
+struct Records<'b>(&'b [u8]);
+
+impl<'b> Iterator for Records<'b> {
+    type Item = (u16, &'b [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let low = u16::from(*self.0.first()?);
+        self.0 = &self.0[1..];
+        let number = match low & 0x80 {
+            0 => low,
+            _ => {
+                let high = u16::from(*self.0.first()?);
+                self.0 = &self.0[1..];
+                (low & 0x7F) | (high & 0x7F) << 7
+            }
+        };
+        let mut length = 0usize;
+        for shift in [0, 7, 14, 21] {
+            let byte = *self.0.first()?;
+            self.0 = &self.0[1..];
+            length |= usize::from(byte & 0x7F) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        let (data, rest) = self.0.split_at(length.min(self.0.len()));
+        self.0 = rest;
+        Some((number, data))
+    }
+}
+
+/// Returns a string and what comes after it.
+fn string(data: &[u8]) -> Option<(String, &[u8])> {
+    let length = u32_at(data, 0)?;
+    if length == u32::MAX {
+        return Some((String::new(), &data[4..]));
+    }
+    let bytes = (length as usize).checked_mul(2)?;
+    let units = data.get(4..4usize.checked_add(bytes)?)?;
+    Some((crate::codepage::decode(1200, units), &data[4 + bytes..]))
+}
+
+/// Returns the text of a string that may have formats, and a way to speak it.
+fn rich_string(data: &[u8]) -> Option<String> {
+    string(data.get(1..)?).map(|(text, _)| text)
+}
+
+fn range(data: &[u8]) -> Option<Merged> {
+    Some(Merged {
+        first: (u32_at(data, 0)?, u32_at(data, 8)?),
+        last: (u32_at(data, 4)?, u32_at(data, 12)?),
+    })
+}
+
+fn u16_at(data: &[u8], at: usize) -> Option<u16> {
+    let bytes = data.get(at..at + 2)?;
+    Some(u16::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+    let bytes = data.get(at..at + 4)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
