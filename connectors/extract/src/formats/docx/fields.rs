@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use roxmltree::{Node, NodeId};
 
+use crate::formats::fields as instruction;
 use crate::xml;
 
 /// A longer instruction is no link.
@@ -26,12 +27,13 @@ struct Field {
     instruction: String,
 }
 
-/// What the result that follows is.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown {
-    Text,
-    /// The words of a link to an address.
-    Link(String),
+/// What ends with a field.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The words of a link.
+    Link,
+    /// A field without a result, which shows this.
+    Shown(String),
 }
 
 impl Fields {
@@ -81,18 +83,21 @@ impl Fields {
         }
     }
 
-    /// The instruction is over.
-    pub(super) fn separate(&mut self) -> Option<Shown> {
+    /// The instruction is over; tells where it leads, if it is a link's.
+    pub(super) fn separate(&mut self) -> Option<String> {
         let field = self.open.last_mut()?;
         field.in_instruction = false;
-        field.hides_result = is_page_number(&field.instruction);
-        Some(result(&field.instruction))
+        field.hides_result = instruction::is_layout(&field.instruction);
+        instruction::link_target(&field.instruction)
     }
 
-    /// The field is over; tells whether it was a link.
-    pub(super) fn end(&mut self) -> bool {
-        let field = self.open.pop();
-        field.is_some_and(|field| matches!(result(&field.instruction), Shown::Link(_)))
+    /// The field is over; tells how it ends.
+    pub(super) fn end(&mut self) -> Option<End> {
+        let field = self.open.pop()?;
+        if field.in_instruction {
+            return instruction::shown(&field.instruction).map(End::Shown);
+        }
+        instruction::link_target(&field.instruction).map(|_| End::Link)
     }
 
     /// Whether text here is no text: an instruction's, or the number of a page.
@@ -105,67 +110,3 @@ impl Fields {
 /// Fields that are open elsewhere.
 #[derive(Debug)]
 pub(super) struct Aside(Vec<Field>);
-
-/// Whether an instruction asks for the number of the page, or how many there are.
-pub(super) fn is_page_number(instruction: &str) -> bool {
-    let name = instruction.split_whitespace().next().unwrap_or_default();
-    ["PAGE", "NUMPAGES", "SECTIONPAGES"]
-        .iter()
-        .any(|known| name.eq_ignore_ascii_case(known))
-}
-
-/// Returns what an instruction's result is. A link to a place in the document is text.
-pub(super) fn result(instruction: &str) -> Shown {
-    let mut words = Words(instruction);
-    let is_link = words
-        .next()
-        .is_some_and(|name| name.eq_ignore_ascii_case("HYPERLINK"));
-    while let Some(word) = words.next().filter(|_| is_link) {
-        match word {
-            // These are followed by a value of their own.
-            r"\l" | r"\o" | r"\t" | r"\m" => drop(words.next()),
-            word if word.starts_with('\\') && word.len() == 2 => {}
-            address => return Shown::Link(address.replace(r"\\", r"\")),
-        }
-    }
-    Shown::Text
-}
-
-/// Words of an instruction; what is between quotation marks is one.
-struct Words<'a>(&'a str);
-
-impl<'a> Iterator for Words<'a> {
-    type Item = &'a str;
-
-    fn next(&mut self) -> Option<&'a str> {
-        let text = self.0.trim_start();
-        if text.is_empty() {
-            return None;
-        }
-        let (word, rest) = match text.strip_prefix(['"', '“', '”']) {
-            Some(quoted) => quoted.split_once(['"', '“', '”']).unwrap_or((quoted, "")),
-            None => text.split_once(char::is_whitespace).unwrap_or((text, "")),
-        };
-        self.0 = rest;
-        Some(word)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Shown, is_page_number, result};
-
-    #[test]
-    fn address_of_a_link_is_found_among_its_switches() {
-        let link = |address: &str| Shown::Link(address.to_owned());
-        assert_eq!(result(" HYPERLINK \"http://a b\" "), link("http://a b"));
-        assert_eq!(
-            result("hyperlink \\o \"tip\" http://a \\h"),
-            link("http://a")
-        );
-        assert_eq!(result(" HYPERLINK \\l \"_Toc1\" "), Shown::Text);
-        assert_eq!(result(" REF \"x\" "), Shown::Text);
-        assert_eq!(result(""), Shown::Text);
-        assert!(is_page_number(" page \\* MERGEFORMAT") && !is_page_number("PAGEREF x"));
-    }
-}

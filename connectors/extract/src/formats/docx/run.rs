@@ -2,8 +2,9 @@
 
 use roxmltree::Node;
 
-use super::fields::{self, Shown};
+use super::fields::End;
 use super::{Kind, Reader, symbol};
+use crate::formats::fields;
 use crate::formats::ooxml::{alternative, math};
 use crate::inline::{Flat, Inline};
 use crate::{ExtractError, xml};
@@ -86,9 +87,7 @@ impl Reader<'_, '_, '_> {
                 "fldChar" => self.field(node, line),
                 "fldSimple" => self.simple_field(node, line)?,
                 "hyperlink" => {
-                    let id = xml::attribute(node, "id").unwrap_or_default();
-                    let address = self.here.relations.address(id).unwrap_or_default();
-                    line.inline.open_link(address);
+                    line.inline.open_link(&self.target(node));
                     self.inline(node, line)?;
                     line.inline.close_link();
                 }
@@ -149,15 +148,16 @@ impl Reader<'_, '_, '_> {
         match xml::attribute(node, "fldCharType") {
             Some("begin") => self.here.fields.begin(node),
             Some("separate") => {
-                if let Some(Shown::Link(address)) = self.here.fields.separate() {
-                    line.inline.open_link(&address);
-                }
+                let target = self.here.fields.separate();
+                target
+                    .into_iter()
+                    .for_each(|target| line.inline.open_link(&target));
             }
-            Some("end") => {
-                if self.here.fields.end() {
-                    line.inline.close_link();
-                }
-            }
+            Some("end") => match self.here.fields.end() {
+                Some(End::Link) => line.inline.close_link(),
+                Some(End::Shown(text)) => line.push(&text),
+                None => {}
+            },
             _ => {}
         }
     }
@@ -168,16 +168,26 @@ impl Reader<'_, '_, '_> {
         line: &mut Line<'n, 't>,
     ) -> Result<(), ExtractError> {
         let instruction = xml::attribute(node, "instr").unwrap_or_default();
-        if fields::is_page_number(instruction) {
+        if fields::is_layout(instruction) {
             return Ok(());
         }
-        let Shown::Link(address) = fields::result(instruction) else {
+        let Some(address) = fields::link_target(instruction) else {
             return self.inline(node, line);
         };
         line.inline.open_link(&address);
         self.inline(node, line)?;
         line.inline.close_link();
         Ok(())
+    }
+
+    /// Returns where a link leads: to an address, to a place in the document, or both.
+    fn target(&self, link: Node<'_, '_>) -> String {
+        let id = xml::attribute(link, "id").unwrap_or_default();
+        let address = self.here.relations.address(id).unwrap_or_default();
+        match xml::attribute(link, "anchor") {
+            Some(place) if !place.is_empty() => format!("{address}#{place}"),
+            _ => address.to_owned(),
+        }
     }
 
     /// Marks a note, which is read later. Comments have no mark in the text.

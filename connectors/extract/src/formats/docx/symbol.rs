@@ -1,10 +1,7 @@
 //! Characters of symbol fonts (`w:sym`), which have codes of their own, as characters of Unicode.
 
-/// Codes from 0x20 of the font Symbol.
-const SYMBOL_LOW: &str = " !∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_‾αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼";
-/// Codes from 0xA0 of the font Symbol.
-const SYMBOL_HIGH: &str =
-    "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪";
+use crate::codepage;
+
 /// Those of Wingdings that stand in texts.
 const WINGDINGS: [(u32, char); 24] = [
     (0x28, '☎'),
@@ -43,7 +40,7 @@ pub(super) fn character(font: &str, code: &str) -> Option<char> {
         code
     };
     let known = match font {
-        "Symbol" => symbol(own),
+        "Symbol" => u8::try_from(own).ok().map(codepage::symbol),
         "Wingdings" => WINGDINGS
             .iter()
             .find(|(known, _)| *known == own)
@@ -54,23 +51,12 @@ pub(super) fn character(font: &str, code: &str) -> Option<char> {
     known.or_else(plain)
 }
 
-fn symbol(code: u32) -> Option<char> {
-    let (from, characters) = match code {
-        0x20..=0x7E => (0x20, SYMBOL_LOW),
-        0xA0..=0xEF => (0xA0, SYMBOL_HIGH),
-        _ => return None,
-    };
-    characters.chars().nth((code - from) as usize)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{SYMBOL_HIGH, SYMBOL_LOW, character};
+    use super::character;
 
     #[test]
     fn codes_of_symbol_fonts_are_characters() {
-        assert_eq!(SYMBOL_LOW.chars().count(), 0x7F - 0x20);
-        assert_eq!(SYMBOL_HIGH.chars().count(), 0xF0 - 0xA0);
         assert_eq!(character("Symbol", "F061"), Some('α'));
         assert_eq!(character("Symbol", "B3"), Some('≥'));
         assert_eq!(character("Wingdings", "F0FC"), Some('✓'));

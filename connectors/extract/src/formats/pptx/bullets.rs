@@ -106,12 +106,12 @@ impl Bullets {
         let master = self.master.iter().find(same_kind);
         let master = master.or_else(|| self.master.iter().find(is_body));
         let said = |known: Option<&(Placeholder, Levels)>| known?.1.at(level);
-        let by_master = || {
-            let body = placeholder.is_body().then_some(())?;
-            let () = body;
-            said(master).or_else(|| self.body.at(level))
-        };
-        said(layout).or_else(by_master)
+        let by_master = || said(master).or_else(|| self.body.at(level));
+        let by_layout = said(layout);
+        match placeholder.is_body() {
+            true => by_layout.or_else(by_master),
+            false => by_layout,
+        }
     }
 }
 
