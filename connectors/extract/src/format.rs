@@ -56,9 +56,9 @@ impl Format {
     }
 
     /// Returns whether its reader looks at the first [`crate::IMAGE_HEAD_BYTES`] only: pictures are
-    /// delivered as they are.
+    /// delivered as they are. Drawings have words and are read whole.
     pub fn is_read_from_head(&self) -> bool {
-        matches!(self.reader, Reader::Image(_))
+        matches!(self.reader, Reader::Image(_)) && self.file_type != "svg"
     }
 
     /// Returns whether files of this format are texts and pictures that this crate looks through itself, in

@@ -87,6 +87,8 @@ fn named(mut page: Page, path: &str, document: &dpe_connector::content::Document
     let title = page.title.take().or_else(|| document.title.clone());
     page.title = Some(title.unwrap_or_else(|| path.to_owned()));
     let mut facts = document.doc_metadata.clone();
+    // Front matter is noted whole.
+    facts.remove("title");
     facts.append(&mut page.page_metadata);
     // A page of an archive in the archive has them already, and they are beneath this path.
     let inner = facts.get("path").and_then(|inner| inner.as_str());

@@ -51,8 +51,11 @@ pub(crate) fn read(
     for item in &items {
         match chapter(item, package, &mut shown, reading) {
             Ok((name, elements)) => {
-                let name = name.filter(|name| Some(name) != head.title.as_ref());
-                let name = name.or_else(|| heading(&elements));
+                // Programs write the title of the book, or the name of the file, into each text.
+                let is_said = |name: &String| {
+                    Some(name) != head.title.as_ref() && !item.path.ends_with(name.as_str())
+                };
+                let name = heading(&elements).or_else(|| name.filter(is_said));
                 pages.extend(pages::declared(name, Metadata::new(), elements));
             }
             Err(error) if error.is_fatal() => return Err(error),

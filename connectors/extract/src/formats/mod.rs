@@ -53,7 +53,7 @@ pub(crate) fn read(
         Reader::Ndjson => ndjson::read(format, bytes, reading),
         Reader::Html => html::read(format, bytes, reading),
         Reader::Delimited(delimiter) => delimited::read(format, delimiter, bytes, reading),
-        Reader::Image(mime_type) => Ok(image::read(format, mime_type, bytes)),
+        Reader::Image(mime_type) => Ok(image::read(format, mime_type, bytes, reading)),
         Reader::Package => package::read(format, bytes, reading),
         Reader::Compound => compound::read(format, bytes, reading),
         Reader::Rtf => rtf::read(format, bytes, reading),

@@ -1,19 +1,25 @@
-//! Images: one `Image` element that says what kind of picture it is and how large, with the whole
-//! input as its bytes.
+//! Images: one `Image` element that says what kind of picture it is, how large, and in its own words what it
+//! shows, with the whole input as its bytes. A drawing's words are text.
 //!
 //! Looks at headers only and decodes no picture.
 
-use dpe_connector::content::{BlobSource, Category, Element, Metadata};
+mod described;
+mod drawing;
+
+use dpe_connector::content::{BlobSource, Category, DocumentHead, Element, Metadata};
 use serde_json::Value;
 
-use crate::elements::Elements;
+use self::described::Described;
+use crate::elements::{VALUE_BYTES, pieces};
+use crate::flow::Flow;
 use crate::format::Format;
 use crate::formats::head;
-use crate::{Document, WHOLE_INPUT, sniff};
+use crate::reading::Reading;
+use crate::{Document, WHOLE_INPUT, pages, sniff};
 
 /// How much of an image is looked at, in bytes, whoever reads it: what lies behind, such as the
 /// directory of some large TIFFs, is not found. Colour profiles and previews of
-/// photographs fit.
+/// photographs fit. A drawing (SVG) is read whole.
 pub const IMAGE_HEAD_BYTES: usize = 1 << 20;
 
 /// How far into an SVG its first tag is looked for.
@@ -21,19 +27,31 @@ const SVG_HEAD_BYTES: usize = 64 * 1024;
 
 /// Reads an image. One whose header cannot be read has no dimensions and is an image all the same:
 /// judging pictures is not this crate's business.
-pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Document {
+pub(crate) fn read(
+    format: Format,
+    mime_type: &str,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Document {
+    let whole = bytes;
     let bytes = &bytes[..bytes.len().min(IMAGE_HEAD_BYTES)];
-    let dimensions = match sniff::image(bytes) {
-        Some(_) => raster_dimensions(bytes),
-        None => svg_dimensions(&bytes[..bytes.len().min(SVG_HEAD_BYTES)]),
+    let mut flow = Flow::default();
+    let (dimensions, described) = match sniff::image(bytes) {
+        Some(_) => (raster_dimensions(bytes), described::described(bytes)),
+        None => {
+            let head = &bytes[..bytes.len().min(SVG_HEAD_BYTES)];
+            (svg_dimensions(head), add_texts(whole, &mut flow, reading))
+        }
     };
     let mut metadata = Metadata::new();
     if let Some((width, height)) = dimensions {
         metadata.insert("width".to_owned(), width);
         metadata.insert("height".to_owned(), height);
     }
-    let mut elements = Elements::default();
-    elements.push(Element {
+    let picture = Element {
+        text: described
+            .description
+            .filter(|text| pieces(text).count() == 1),
         mime_type: Some(mime_type.to_owned()),
         blob: Some(BlobSource::Handle {
             handle: WHOLE_INPUT.to_owned(),
@@ -41,8 +59,31 @@ pub(crate) fn read(format: Format, mime_type: &str, bytes: &[u8]) -> Document {
         }),
         metadata,
         ..Element::empty(Category::Image)
-    });
-    Document::of_elements(head(format), elements)
+    };
+    let mut elements = vec![picture];
+    elements.extend(flow.finish().1.into_vec());
+    let head = DocumentHead {
+        title: described.title.filter(|title| title.len() <= VALUE_BYTES),
+        ..head(format)
+    };
+    Document {
+        head,
+        pages: pages::of(elements),
+    }
+}
+
+/// Adds the words of a drawing; one that is no XML has none.
+fn add_texts(bytes: &[u8], flow: &mut Flow, reading: &mut Reading<'_>) -> Described {
+    match drawing::texts(bytes, reading) {
+        Ok((described, flat)) => {
+            flow.paragraph(flat);
+            described
+        }
+        Err(error) => {
+            reading.note(format!("the words of the drawing were not read: {error}"));
+            Described::default()
+        }
+    }
 }
 
 /// Width and height in pixels.
