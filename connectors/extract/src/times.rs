@@ -36,6 +36,38 @@ pub(crate) fn rfc3339(time: &str) -> Option<String> {
     Some(format!("{date}T{hour:02}:{minute:02}:{second:02}{zone}"))
 }
 
+/// Returns a time of Windows, in steps of 100 ns since 1601 in UTC, as RFC 3339. `None` if it is not set, or is
+/// beyond the year 9999.
+#[cfg(feature = "mail")]
+pub(crate) fn of_file_time(steps: u64) -> Option<String> {
+    const STEPS_A_SECOND: u64 = 10_000_000;
+    const SECONDS_A_DAY: u64 = 86_400;
+    /// Days from 1 March of the year 0 to 1 January 1601.
+    const DAYS_BEFORE: u64 = 584_694;
+    const DAYS_IN_400_YEARS: u64 = 146_097;
+    if steps == 0 {
+        return None;
+    }
+    let seconds = steps / STEPS_A_SECOND;
+    let (days, second) = (
+        seconds / SECONDS_A_DAY + DAYS_BEFORE,
+        seconds % SECONDS_A_DAY,
+    );
+    // Years that begin in March have their leap day at the end.
+    let (era, day) = (days / DAYS_IN_400_YEARS, days % DAYS_IN_400_YEARS);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = match month {
+        0..=9 => (era * 400 + year, month + 3),
+        _ => (era * 400 + year + 1, month - 9),
+    };
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    let time = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+    (year <= 9999).then_some(time)
+}
+
 fn zone(zone: &str) -> Option<String> {
     if matches!(zone, "" | "Z" | "z") {
         return Some("Z".to_owned());
@@ -55,6 +87,24 @@ fn number(text: &str, at: usize, length: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::rfc3339;
+
+    #[cfg(feature = "mail")]
+    #[test]
+    fn times_of_windows_become_rfc_3339() {
+        use super::of_file_time;
+
+        // By Python: datetime(1601, 1, 1) + timedelta(microseconds=steps // 10).
+        for (steps, expected) in [
+            (1, "1601-01-01T00:00:00Z"),
+            (116_444_736_000_000_000, "1970-01-01T00:00:00Z"),
+            (125_962_560_000_000_000, "2000-02-29T00:00:00Z"),
+            (133_515_162_000_000_000, "2024-02-04T10:30:00Z"),
+        ] {
+            assert_eq!(of_file_time(steps).as_deref(), Some(expected));
+        }
+        assert_eq!(of_file_time(0), None);
+        assert_eq!(of_file_time(u64::MAX), None);
+    }
 
     #[test]
     fn declared_times_become_rfc_3339() {

@@ -4,6 +4,8 @@ use std::io::{Cursor, Read};
 
 use cfb::CompoundFile;
 
+#[cfg(feature = "mail")]
+use super::mail;
 use super::sheets;
 use crate::format::Format;
 use crate::reading::Reading;
@@ -29,6 +31,10 @@ pub(crate) fn read(
             Reason::Encrypted,
             "the document wants a password",
         ));
+    }
+    #[cfg(feature = "mail")]
+    if mail::is_outlook_message(&file) {
+        return mail::read_outlook(format, &mut file, reading);
     }
     if file.is_stream("/Workbook") || file.is_stream("/Book") {
         return sheets::read_xls(format, &mut file, reading);

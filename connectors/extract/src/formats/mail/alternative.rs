@@ -19,14 +19,13 @@ pub(super) fn chosen(versions: &[Part<'_>], reading: &mut Reading<'_>) -> Vec<bo
     let plain: String = versions
         .iter()
         .filter(|part| is_plain(part))
-        .map(|part| message::text(part, reading).to_lowercase() + "\n")
+        .map(|part| message::text(part, reading) + "\n")
         .collect();
     let has_plain = words(&plain).next().is_some();
     let formatted = versions.iter().rposition(|part| html(part).is_some());
     let page = formatted.and_then(|at| html(&versions[at]));
-    let is_covered = page.is_some_and(|page| {
-        !has_plain || covers(&html_to_text(&message::text(page, reading)), &plain)
-    });
+    let is_covered =
+        page.is_some_and(|page| !has_plain || covers_page(&message::text(page, reading), &plain));
     let is_read = |(index, part)| {
         if is_covered {
             Some(index) == formatted
@@ -52,10 +51,15 @@ fn html<'p, 'm>(part: &'p Part<'m>) -> Option<&'p Part<'m>> {
     }
 }
 
-/// Whether the formatted version has the words of the plain one, given in lowercase.
-fn covers(page: &str, plain: &str) -> bool {
-    let page = page.to_lowercase();
-    let known: HashSet<&str> = words(&page).collect();
+/// Whether a page has the words of the plain version.
+pub(super) fn covers_page(page: &str, plain: &str) -> bool {
+    covers(&html_to_text(page), plain)
+}
+
+/// Whether the text of the formatted version has the words of the plain one.
+pub(super) fn covers(formatted: &str, plain: &str) -> bool {
+    let (formatted, plain) = (formatted.to_lowercase(), plain.to_lowercase());
+    let known: HashSet<&str> = words(&formatted).collect();
     let (mut all, mut missing) = (0, 0);
     // Addresses stand in the plain version only: in the other they are behind the words.
     let tokens = plain.split_whitespace().filter(|token| !is_address(token));

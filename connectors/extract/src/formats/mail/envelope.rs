@@ -60,6 +60,14 @@ impl Envelope {
         envelope
     }
 
+    /// Adds an address to those of a field.
+    pub(super) fn add(&mut self, field: &'static str, address: Option<String>) {
+        match self.addresses.iter_mut().find(|known| known.0 == field) {
+            Some((_, known)) => known.extend(address),
+            None => self.addresses.push((field, address.into_iter().collect())),
+        }
+    }
+
     /// Adds the addresses, each as an element.
     pub(super) fn push_to(&self, elements: &mut Elements) {
         for (field, addresses) in &self.addresses {

@@ -4,7 +4,7 @@ use dpe_connector::content::{Category, Metadata, Page};
 use mail_parser::decoders::charsets::map::charset_decoder;
 
 use super::alternative;
-use super::attachment;
+use super::attachment::{self, File};
 use super::envelope::Envelope;
 use super::part::{Kind, Part};
 use crate::addressed::Addressed;
@@ -36,8 +36,16 @@ impl Read {
 #[derive(Default)]
 struct Leaves<'p, 'm> {
     texts: Vec<&'p Part<'m>>,
-    /// Files, pictures and messages.
-    others: Vec<&'p Part<'m>>,
+    files: Vec<File<'p>>,
+    /// What is beside the text, in order.
+    others: Vec<Other<'p, 'm>>,
+}
+
+/// What is beside a message's text.
+enum Other<'p, 'm> {
+    /// One of the files.
+    File(usize),
+    Message(&'p Part<'m>),
 }
 
 /// Reads a message.
@@ -49,14 +57,14 @@ pub(super) fn read(message: &Part<'_>, reading: &mut Reading<'_>) -> Result<Read
     let mut leaves = Leaves::default();
     leaves.gather(message, reading);
     let mut envelope = Envelope::of_message(message, reading);
-    let names = leaves.others.iter().filter_map(|part| part.file_name());
+    let names = leaves.files.iter().filter_map(|file| file.name.clone());
     envelope.attachments = names.collect();
 
     let mut shown = Vec::new();
     let mut bodies: Vec<Elements> = Vec::new();
     for part in &leaves.texts {
         let mut body = Elements::default();
-        add_text(part, &leaves.others, &mut shown, &mut body, reading)?;
+        add_text(part, &leaves.files, &mut shown, &mut body, reading)?;
         if !body.is_empty() {
             bodies.push(body);
         }
@@ -67,15 +75,15 @@ pub(super) fn read(message: &Part<'_>, reading: &mut Reading<'_>) -> Result<Read
         first.append(bodies.remove(0));
     }
     let mut attached = Vec::new();
-    for part in &leaves.others {
-        match (part.kind(), part.parts().first()) {
-            (Kind::Message, Some(message)) => {
+    for other in &leaves.others {
+        match other {
+            Other::Message(message) => {
                 attached.extend(read(message, reading)?.into_titled_pages());
             }
-            _ if shown.iter().any(|shown| std::ptr::eq(*shown, *part)) => {}
-            _ => {
+            Other::File(index) if shown.contains(index) => {}
+            Other::File(index) => {
                 let last = bodies.last_mut().unwrap_or(&mut first);
-                attached.extend(attachment::read(part, last, reading)?);
+                attached.extend(attachment::read(&leaves.files[*index], last, reading)?);
             }
         }
     }
@@ -113,7 +121,13 @@ impl<'p, 'm> Leaves<'p, 'm> {
                 }
             }
             Kind::Text | Kind::Html if !attachment::is_file(part) => self.texts.push(part),
-            _ => self.others.push(part),
+            _ => match part.parts().first() {
+                Some(message) => self.others.push(Other::Message(message)),
+                None => {
+                    self.others.push(Other::File(self.files.len()));
+                    self.files.push(File::of_part(part));
+                }
+            },
         }
     }
 
@@ -147,35 +161,40 @@ fn is_signature(part: &Part<'_>) -> bool {
         .any(|subtype| part.is("application", subtype))
 }
 
-/// Adds the elements of a text part; pictures that a page shows are taken from the parts beside it.
-fn add_text<'p, 'm>(
-    part: &Part<'m>,
-    beside: &[&'p Part<'m>],
-    shown: &mut Vec<&'p Part<'m>>,
+/// Adds the elements of a text part.
+fn add_text(
+    part: &Part<'_>,
+    files: &[File<'_>],
+    shown: &mut Vec<usize>,
     elements: &mut Elements,
     reading: &mut Reading<'_>,
 ) -> Result<(), ExtractError> {
     let text = text(part, reading);
-    if part.kind() != Kind::Html {
-        for paragraph in plain::paragraphs(&text) {
-            elements.push_text(Category::NarrativeText, paragraph, &Metadata::new());
-        }
-        return Ok(());
+    if part.kind() == Kind::Html {
+        return add_page(&text, files, shown, elements, reading);
     }
+    for paragraph in plain::paragraphs(&text) {
+        elements.push_text(Category::NarrativeText, paragraph, &Metadata::new());
+    }
+    Ok(())
+}
+
+/// Adds the elements of a page; pictures that it shows are taken from the files beside it, whose indexes are noted.
+pub(super) fn add_page(
+    page: &str,
+    files: &[File<'_>],
+    shown: &mut Vec<usize>,
+    elements: &mut Elements,
+    reading: &mut Reading<'_>,
+) -> Result<(), ExtractError> {
     let mut find = |url: &str, reading: &mut Reading<'_>| {
-        let part = beside.iter().find(|part| attachment::is_at(part, url))?;
-        shown.push(part);
-        let mime_type = part.mime_type();
-        Some(Picture::of_bytes(
-            reading.blob(part.bytes().into_owned()),
-            mime_type.as_deref(),
-        ))
+        let index = files.iter().position(|file| file.is_at(url))?;
+        shown.push(index);
+        let file = &files[index];
+        let blob = reading.blob(file.bytes.to_vec());
+        Some(Picture::of_bytes(blob, file.mime_type.as_deref()))
     };
-    let page = html::page(
-        &text,
-        page_format(),
-        &mut Addressed::new(reading, &mut find),
-    );
+    let page = html::page(page, page_format(), &mut Addressed::new(reading, &mut find));
     let page = reading.tolerated("a text part", page)?;
     for page in page.into_iter().flat_map(|document| document.pages) {
         for element in page.elements {

@@ -5,10 +5,13 @@
 
 mod alternative;
 mod attachment;
+mod compressed;
 mod envelope;
 mod mailbox;
 mod message;
+mod outlook;
 mod part;
+mod storage;
 
 use crate::format::Format;
 use crate::formats::head;
@@ -18,6 +21,7 @@ use crate::{Document, ExtractError, decode};
 use part::Part;
 
 pub(crate) use mailbox::read as read_mailbox;
+pub(crate) use outlook::{is_message as is_outlook_message, read as read_outlook};
 
 /// Reads one message.
 ///

@@ -3,6 +3,8 @@
 //! There are no pages but by declared breaks. What is for other programs (fonts, themes, revisions
 //! that were deleted, embedded objects, a second rendering of a picture or a shape) is left out.
 
+#[cfg(feature = "mail")]
+mod encapsulated;
 mod group;
 mod picture;
 mod reader;
@@ -16,6 +18,9 @@ use crate::reading::Reading;
 use crate::{Document, ExtractError};
 
 use reader::Reader;
+
+#[cfg(feature = "mail")]
+pub(crate) use encapsulated::page as encapsulated_page;
 
 /// Reads a document.
 ///

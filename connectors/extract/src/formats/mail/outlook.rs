@@ -1,0 +1,235 @@
+//! Messages of Outlook (MS-OXMSG): the same as other messages, as properties in a compound file.
+
+use dpe_connector::content::{Category, Metadata, Page};
+
+use super::attachment::{self, File};
+use super::envelope::Envelope;
+use super::message::{self, Read};
+use super::storage::Storage;
+use super::{alternative, compressed};
+use crate::elements::Elements;
+use crate::flow::title;
+use crate::format::{Format, format_of_type};
+use crate::formats::compound::Compound;
+use crate::formats::{head, plain, rtf};
+use crate::reading::Reading;
+use crate::{Document, ExtractError, decode, pages};
+
+/// Tags of properties (MS-OXPROPS), the first of several that is there.
+const SUBJECT: u16 = 0x0037;
+const SENDER_NAMES: [u16; 2] = [0x0C1A, 0x0042];
+const SENDER_ADDRESSES: [u16; 4] = [0x5D01, 0x5D02, 0x0C1F, 0x0065];
+const DISPLAYED: [(u32, u16); 3] = [(1, 0x0E04), (2, 0x0E03), (3, 0x0E02)];
+const TIMES: [u16; 2] = [0x0039, 0x0E06];
+const BODY: u16 = 0x1000;
+const PAGE: u16 = 0x1013;
+const COMPRESSED_RTF: u16 = 0x1009;
+const RECIPIENT_KIND: u16 = 0x0C15;
+const RECIPIENT_NAME: [u16; 2] = [0x3001, 0x5FF6];
+const RECIPIENT_ADDRESSES: [u16; 2] = [0x39FE, 0x3003];
+const ATTACHMENT_NAMES: [u16; 3] = [0x3707, 0x3704, 0x3001];
+const ATTACHMENT_DATA: u16 = 0x3701;
+const ATTACHMENT_TYPE: u16 = 0x370E;
+const ATTACHMENT_ID: u16 = 0x3712;
+const ATTACHMENT_LOCATION: u16 = 0x3713;
+
+/// Whether a compound file is a message.
+pub(crate) fn is_message(file: &Compound<'_>) -> bool {
+    file.is_stream("/__properties_version1.0")
+}
+
+/// Reads a message.
+///
+/// # Errors
+///
+/// Those that cost the whole file: see [`ExtractError::is_fatal`].
+pub(crate) fn read(
+    format: Format,
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let format = format_of_type("msg").unwrap_or(format);
+    let read = at(file, String::new(), 0, reading)?;
+    let mut head = head(format);
+    head.doc_metadata = read.envelope.metadata();
+    head.title = read.envelope.subject;
+    Ok(Document {
+        head,
+        pages: read.pages,
+    })
+}
+
+/// Reads the message in a storage.
+fn at(
+    file: &mut Compound<'_>,
+    base: String,
+    depth: u32,
+    reading: &mut Reading<'_>,
+) -> Result<Read, ExtractError> {
+    let storage = Storage::open(file, base, None, reading)?;
+    let mut envelope = envelope(&storage, file, reading)?;
+    let mut files = Vec::new();
+    let mut messages = Vec::new();
+    for path in storage.within(file, "__attach_version1.0_#") {
+        let attached = Storage::open(file, path, Some(&storage), reading)?;
+        let name = first(&attached, &ATTACHMENT_NAMES, file, reading)?;
+        if let Some(inner) = attached
+            .embedded(file)
+            .filter(|_| depth < reading.limits().depth)
+        {
+            messages.push(inner);
+            continue;
+        }
+        envelope.attachments.extend(name.clone());
+        match attached_file(&attached, name, file, reading)? {
+            Some(attached) => files.push(attached),
+            None => reading.note("left out: an attachment that is an object of another program"),
+        }
+    }
+    let mut text = Elements::default();
+    envelope.push_to(&mut text);
+    let mut shown = Vec::new();
+    add_body(&storage, &files, &mut shown, &mut text, file, reading)?;
+    let mut attached: Vec<Page> = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        if !shown.contains(&index) {
+            attached.extend(attachment::read(file, &mut text, reading)?);
+        }
+    }
+    for path in messages {
+        attached.extend(at(file, path, depth + 1, reading)?.into_titled_pages());
+    }
+    let mut pages = pages::declared(None, Metadata::new(), text.into_vec());
+    pages.append(&mut attached);
+    Ok(Read { envelope, pages })
+}
+
+fn attached_file(
+    attached: &Storage,
+    name: Option<String>,
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Option<File<'static>>, ExtractError> {
+    let Some(bytes) = attached.bytes(file, ATTACHMENT_DATA, reading)? else {
+        return Ok(None);
+    };
+    let mime_type = attached.text(file, ATTACHMENT_TYPE, reading)?;
+    Ok(Some(File {
+        name,
+        mime_type: mime_type.map(|declared| declared.trim().to_ascii_lowercase()),
+        id: attached.text(file, ATTACHMENT_ID, reading)?,
+        location: attached.text(file, ATTACHMENT_LOCATION, reading)?,
+        bytes: bytes.into(),
+    }))
+}
+
+fn envelope(
+    storage: &Storage,
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Envelope, ExtractError> {
+    let subject = storage.text(file, SUBJECT, reading)?;
+    let name = first(storage, &SENDER_NAMES, file, reading)?;
+    let address = first(storage, &SENDER_ADDRESSES, file, reading)?;
+    let mut envelope = Envelope {
+        subject: subject.as_deref().and_then(title),
+        date: TIMES.iter().find_map(|id| storage.time(*id)),
+        ..Envelope::default()
+    };
+    envelope.add("from", written(name, address));
+    let mut recipients = Vec::new();
+    for path in storage.within(file, "__recip_version1.0_#") {
+        let recipient = Storage::open(file, path, Some(storage), reading)?;
+        let name = first(&recipient, &RECIPIENT_NAME, file, reading)?;
+        let address = first(&recipient, &RECIPIENT_ADDRESSES, file, reading)?;
+        let kind = recipient.number(RECIPIENT_KIND).unwrap_or(1);
+        recipients.push((kind, written(name, address)));
+    }
+    for ((kind, displayed), field) in DISPLAYED.into_iter().zip(["to", "cc", "bcc"]) {
+        let of_kind = recipients
+            .iter()
+            .filter(|recipient| recipient.0 & 0xF == kind);
+        let mut found = false;
+        for (_, recipient) in of_kind {
+            found |= recipient.is_some();
+            envelope.add(field, recipient.clone());
+        }
+        if !found {
+            envelope.add(field, storage.text(file, displayed, reading)?);
+        }
+    }
+    Ok(envelope)
+}
+
+fn written(name: Option<String>, address: Option<String>) -> Option<String> {
+    let of = |part: Option<String>| part.map(|part| part.trim().to_owned());
+    match (of(name), of(address)) {
+        (Some(name), Some(address)) if name.trim_matches('\'') != address => {
+            Some(format!("{name} <{address}>"))
+        }
+        (name, address) => address.or(name),
+    }
+}
+
+fn first(
+    storage: &Storage,
+    ids: &[u16],
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Option<String>, ExtractError> {
+    for id in ids {
+        if let Some(text) = storage.text(file, *id, reading)? {
+            return Ok(Some(text));
+        }
+    }
+    Ok(None)
+}
+
+/// Adds what the message says, of the versions that are there the richest with all the words.
+fn add_body(
+    storage: &Storage,
+    files: &[File<'_>],
+    shown: &mut Vec<usize>,
+    text: &mut Elements,
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<(), ExtractError> {
+    let body = storage.text(file, BODY, reading)?.unwrap_or_default();
+    let body = decode::unified_line_ends(body.into()).into_owned();
+    let rtf = match storage.bytes(file, COMPRESSED_RTF, reading)? {
+        Some(packed) => {
+            let rtf = compressed::rtf(&packed, reading);
+            reading.tolerated("the formatted text", rtf)?
+        }
+        None => None,
+    };
+    let mut page = storage.text(file, PAGE, reading)?;
+    if page.is_none() {
+        let bytes = storage.bytes(file, PAGE, reading)?;
+        page = bytes.map(|bytes| storage.page(&bytes, reading));
+    }
+    let page = page.or_else(|| rtf.as_deref().and_then(rtf::encapsulated_page));
+    if let Some(page) = page {
+        if alternative::covers_page(&page, &body) {
+            return message::add_page(&page, files, shown, text, reading);
+        }
+    } else if let Some(rtf) = rtf {
+        let document = reading.nested(b"body.rtf", &rtf);
+        let document = reading.tolerated("the formatted text", document)?;
+        let pages = document.map(|document| document.pages).unwrap_or_default();
+        let elements = || pages.iter().flat_map(|page| &page.elements);
+        let words: Vec<&str> = elements()
+            .filter_map(|element| element.text.as_deref())
+            .collect();
+        if alternative::covers(&words.join(" "), &body) {
+            for element in elements() {
+                text.push(element.clone());
+            }
+            return Ok(());
+        }
+    }
+    for paragraph in plain::paragraphs(&body) {
+        text.push_text(Category::NarrativeText, paragraph, &Metadata::new());
+    }
+    Ok(())
+}
