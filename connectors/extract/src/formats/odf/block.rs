@@ -5,7 +5,7 @@ use roxmltree::Node;
 
 use super::styles::Role;
 use super::text::{Beside, Line};
-use super::{Reader, meta, object};
+use super::{Reader, meta};
 use crate::flow::{Container, title};
 use crate::formats::docx;
 use crate::inline::Flat;
@@ -133,16 +133,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         for beside in all {
             match beside {
                 Beside::Blocks(node) => self.blocks(node)?,
-                Beside::Object(node, picture) => {
-                    if !object::read(node, &mut self.flow) {
-                        self.flow.paragraph(Flat::of_picture(picture));
-                    }
-                }
-                Beside::Part(part, picture) => {
-                    if !self.object_part(&part)? {
-                        self.flow.paragraph(Flat::of_picture(picture));
-                    }
-                }
+                Beside::Object(frame, link) => self.object(frame, link)?,
             }
         }
         self.in_body = in_body;

@@ -3,10 +3,11 @@
 use roxmltree::Node;
 
 use super::Reader;
+use super::object;
 use super::text::{Beside, Line};
 use crate::formats::ooxml::properties::text_of;
 use crate::formats::ooxml::relations::join;
-use crate::inline::Picture;
+use crate::inline::{Flat, Picture};
 use crate::{ExtractError, addressed, pictures, xml};
 
 impl<'t> Reader<'_, '_, '_, 't> {
@@ -47,51 +48,70 @@ impl<'t> Reader<'_, '_, '_, 't> {
         line: &mut Line<'t>,
     ) -> Result<(), ExtractError> {
         let child = |name| frame.children().find(|child| xml::is(*child, name));
-        let object = child("object").or_else(|| child("object-ole"));
-        let mut picture = None;
-        for image in frame.children().filter(|child| xml::is(*child, "image")) {
-            picture = self.picture(image)?;
-            if picture.is_some() {
-                break;
-            }
-        }
-        if let Some(picture) = &mut picture {
-            picture.alt = child("desc")
-                .map(text_of)
-                .unwrap_or_default()
-                .trim()
-                .to_owned();
-            let title = child("title")
-                .map(text_of)
-                .filter(|title| !title.trim().is_empty());
-            picture.title = title;
-            picture.link = link.map(str::to_owned);
-        }
-        if let Some(object) = object {
-            line.beside.push(match xml::attribute(object, "href") {
-                Some(part) => Beside::Part(join("", part), picture),
-                None => Beside::Object(object, picture),
-            });
+        if child("object").or_else(|| child("object-ole")).is_some() {
+            line.beside.push(Beside::Object(frame, link));
             return Ok(());
         }
+        // Beside a table there is only a picture of it.
+        if child("table").is_some() {
+            line.beside.push(Beside::Blocks(frame));
+            return Ok(());
+        }
+        let picture = self.framed(frame, link)?;
         picture
             .into_iter()
             .for_each(|picture| line.inline.picture(picture));
-        // The text of a box, a table on a slide, and a text written across a picture.
-        let blocks = ["text-box", "table", "image"];
-        for block in frame.children().filter(Node::is_element) {
-            match block.tag_name().name() {
-                "table" => {
-                    line.beside.push(Beside::Blocks(frame));
-                    break;
-                }
-                name if blocks.contains(&name) && block.first_element_child().is_some() => {
-                    line.beside.push(Beside::Blocks(block));
-                }
-                _ => {}
+        // The text of a box, or one written across a picture.
+        let boxes = frame.children().filter(|child| {
+            let is_box = xml::is(*child, "text-box") || xml::is(*child, "image");
+            is_box && child.first_element_child().is_some()
+        });
+        line.beside.extend(boxes.map(Beside::Blocks));
+        Ok(())
+    }
+
+    /// Reads the object in a frame, or the picture that stands for it if there is nothing to read.
+    pub(super) fn object(
+        &mut self,
+        frame: Node<'t, 't>,
+        link: Option<&str>,
+    ) -> Result<(), ExtractError> {
+        for object in frame.children().filter(Node::is_element) {
+            let is_read = match object.tag_name().name() {
+                "object" | "object-ole" => match xml::attribute(object, "href") {
+                    Some(part) => self.object_part(&join("", part))?,
+                    None => object::read(object, &mut self.flow),
+                },
+                _ => false,
+            };
+            if is_read {
+                return Ok(());
             }
         }
+        let picture = self.framed(frame, link)?;
+        self.flow.paragraph(Flat::of_picture(picture));
         Ok(())
+    }
+
+    /// Returns the first picture in a frame that is there, as the frame describes it.
+    fn framed(
+        &mut self,
+        frame: Node<'_, '_>,
+        link: Option<&str>,
+    ) -> Result<Option<Picture>, ExtractError> {
+        let said = |name| {
+            let child = frame.children().find(|child| xml::is(*child, name));
+            child.map(text_of).filter(|text| !text.trim().is_empty())
+        };
+        for image in frame.children().filter(|child| xml::is(*child, "image")) {
+            if let Some(mut picture) = self.picture(image)? {
+                picture.alt = said("desc").unwrap_or_default().trim().to_owned();
+                picture.title = said("title");
+                picture.link = link.map(str::to_owned);
+                return Ok(Some(picture));
+            }
+        }
+        Ok(None)
     }
 
     fn picture(&mut self, image: Node<'_, '_>) -> Result<Option<Picture>, ExtractError> {

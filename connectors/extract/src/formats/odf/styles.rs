@@ -1,6 +1,6 @@
 //! Styles: which paragraphs begin or end pages, which are titles or captions, which lists count their items.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use roxmltree::Node;
 
@@ -34,7 +34,7 @@ struct Style {
 pub(super) struct Styles {
     by_name: HashMap<String, Style>,
     /// Whether the levels of a list style count their items.
-    lists: HashMap<String, HashMap<u32, bool>>,
+    lists: HashMap<String, BTreeMap<u32, bool>>,
 }
 
 impl Styles {
@@ -123,11 +123,12 @@ impl Styles {
         roles.find(|role| *role != Role::Text).unwrap_or_default()
     }
 
-    /// Returns whether a list style counts the items of a level, from 1.
+    /// Returns whether a list style counts the items of a level, from 1; a level it does not define is as the one
+    /// above it.
     pub(super) fn is_ordered(&self, list: &str, level: u32) -> bool {
         let levels = self.lists.get(list);
-        let level = levels.and_then(|levels| levels.get(&level));
-        level.copied().unwrap_or(false)
+        let nearest = levels.and_then(|levels| levels.range(..=level).next_back());
+        nearest.is_some_and(|(_, is_ordered)| *is_ordered)
     }
 }
 

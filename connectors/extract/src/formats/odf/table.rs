@@ -34,6 +34,12 @@ impl<'t> Reader<'_, '_, '_, 't> {
         }
         let mut all = Vec::new();
         rows(table, false, &mut all);
+        // Tables on slides have no rows of their own for the header.
+        if xml::attribute(table, "use-first-row-styles") == Some("true")
+            && let Some((_, is_header)) = all.first_mut()
+        {
+            *is_header = true;
+        }
         if frames_blocks(&all) {
             for cell in all.iter().flat_map(|(row, _)| cells(*row)) {
                 self.blocks(cell)?;

@@ -6,7 +6,7 @@ use roxmltree::Node;
 use super::Reader;
 use super::block::is_drawn;
 use crate::formats::ooxml::properties::text_of;
-use crate::inline::{Inline, Picture};
+use crate::inline::Inline;
 use crate::{ExtractError, xml};
 
 /// More spaces in a row are nobody's text.
@@ -25,10 +25,8 @@ pub(super) struct Line<'t> {
 pub(super) enum Beside<'t> {
     /// A text box, or a shape with a text.
     Blocks(Node<'t, 't>),
-    /// A document of another kind within this one, and the picture that stands for it.
-    Object(Node<'t, 't>, Option<Picture>),
-    /// As before, in a part of its own.
-    Part(String, Option<Picture>),
+    /// A frame with a document of another kind, and where a click on it leads.
+    Object(Node<'t, 't>, Option<&'t str>),
 }
 
 impl<'t> Reader<'_, '_, '_, 't> {
