@@ -39,7 +39,7 @@ impl Reader<'_, '_, '_> {
                 sections.get(number + 1)
             });
             if next.is_some_and(begins_page) {
-                self.end_page()?;
+                self.turn_page();
             }
         }
         Ok(())
@@ -55,8 +55,14 @@ impl Reader<'_, '_, '_> {
 
     fn block(&mut self, node: Node<'_, '_>) -> Result<(), ExtractError> {
         match node.tag_name().name() {
-            "p" => self.paragraph(node),
-            "tbl" => self.table(node),
+            "p" => {
+                self.paragraph(node)?;
+                self.notes_of_block()
+            }
+            "tbl" => {
+                self.table(node)?;
+                self.notes_of_block()
+            }
             "sdt" => match xml::child(node, "sdtContent") {
                 Some(content) => self.blocks(content),
                 None => Ok(()),
@@ -80,7 +86,7 @@ impl Reader<'_, '_, '_> {
         let style = properties.and_then(|properties| value(properties, "pStyle"));
         let own = properties.map(Style::of).unwrap_or_default();
         if self.in_body && self.styles.breaks_page(style, &own) {
-            self.end_page()?;
+            self.turn_page();
         }
         let kind = Kind {
             heading: self.styles.heading(style, &own),
@@ -99,7 +105,7 @@ impl Reader<'_, '_, '_> {
                 self.emit(kind, part);
             }
             if number < last {
-                self.end_page()?;
+                self.turn_page();
             }
         }
         self.beside(beside)

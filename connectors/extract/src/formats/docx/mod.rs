@@ -168,7 +168,6 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
         let sections = sections(body);
         let headers = self.furniture(&sections, "headerReference", Category::Header)?;
         self.body(body, &sections)?;
-        self.notes_of_page()?;
         self.read_notes(Kind::Endnote)?;
         self.turn_page();
         let footers = self.furniture(&sections, "footerReference", Category::Footer)?;
@@ -189,12 +188,6 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
     }
 
     /// Ends a page, unless there is nothing on it.
-    fn end_page(&mut self) -> Result<(), ExtractError> {
-        self.notes_of_page()?;
-        self.turn_page();
-        Ok(())
-    }
-
     fn turn_page(&mut self) {
         let elements = self.flow.turn_page();
         if !elements.is_empty() {
@@ -202,12 +195,16 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
         }
     }
 
-    fn notes_of_page(&mut self) -> Result<(), ExtractError> {
-        self.read_notes(Kind::Footnote)?;
-        self.read_notes(Kind::Comment)
+    /// Reads the footnotes and comments of a block, and those in them.
+    fn notes_of_block(&mut self) -> Result<(), ExtractError> {
+        while self.in_body && !self.notes.are_read() {
+            self.read_notes(Kind::Footnote)?;
+            self.read_notes(Kind::Comment)?;
+        }
+        Ok(())
     }
 
-    /// Reads the headers or footers of all sections, each part once.
+    /// Reads the headers or footers of all sections, equal ones once.
     fn furniture(
         &mut self,
         sections: &[Node<'_, '_>],
@@ -225,12 +222,17 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
                 parts.extend(part.filter(|part| !parts.contains(part)));
             }
         }
+        let mut all: Vec<Vec<Element>> = Vec::new();
         for part in parts {
             self.flow.open(Container::Region(region));
             self.read_part(&part, |reader, root| reader.blocks(root))?;
             self.flow.close();
+            let elements = self.flow.turn_page();
+            if !all.contains(&elements) {
+                all.push(elements);
+            }
         }
-        Ok(self.flow.turn_page())
+        Ok(all.into_iter().flatten().collect())
     }
 
     /// Reads another part within its own surroundings, and beside the body.
@@ -294,6 +296,10 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
 }
 
 impl Notes {
+    fn are_read(&self) -> bool {
+        self.footnotes.waiting.is_empty() && self.comments.waiting.is_empty()
+    }
+
     fn of(&mut self, kind: Kind) -> &mut Marks {
         match kind {
             Kind::Footnote => &mut self.footnotes,

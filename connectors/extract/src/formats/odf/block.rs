@@ -25,9 +25,15 @@ impl<'t> Reader<'_, '_, '_, 't> {
 
     pub(super) fn block(&mut self, node: Node<'t, 't>) -> Result<(), ExtractError> {
         match node.tag_name().name() {
-            "p" | "h" => self.paragraph(node),
+            "p" | "h" => {
+                self.paragraph(node)?;
+                self.notes_of_block()
+            }
             "list" => self.list(node, "", 1),
-            "table" => self.table(node),
+            "table" => {
+                self.table(node)?;
+                self.notes_of_block()
+            }
             "annotation" => {
                 self.comments.push(node);
                 Ok(())
@@ -55,7 +61,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         let style = xml::attribute(node, "style-name").unwrap_or_default();
         let (before, after) = self.styles.breaks("paragraph", style);
         if before && self.in_body {
-            self.end_page()?;
+            self.turn_page();
         }
         let level = xml::is(node, "h").then(|| {
             let level = xml::attribute(node, "outline-level");
@@ -69,7 +75,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         self.emit(level, role, flat);
         self.beside(line.beside)?;
         if after && self.in_body {
-            self.end_page()?;
+            self.turn_page();
         }
         Ok(())
     }

@@ -145,7 +145,7 @@ struct Reader<'r, 'b, 'l, 't> {
     in_body: bool,
     /// Whether headings are headings here.
     is_text: bool,
-    /// Notes of this page, with their labels, and comments.
+    /// Notes of this block, with their labels, and comments.
     footnotes: Vec<(String, Node<'t, 't>)>,
     endnotes: Vec<(String, Node<'t, 't>)>,
     comments: Vec<Node<'t, 't>>,
@@ -181,10 +181,10 @@ impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
         for text in body.children().filter(Node::is_element) {
             self.blocks(text)?;
         }
-        self.notes_of_page()?;
         let endnotes = std::mem::take(&mut self.endnotes);
         self.notes(endnotes)?;
-        self.end_page()?;
+        self.notes_of_block()?;
+        self.turn_page();
         let footers = self.furniture(shared, "footer", Category::Footer)?;
         if self.pages.is_empty() && !(headers.is_empty() && footers.is_empty()) {
             self.pages.push(Vec::new());
@@ -199,7 +199,7 @@ impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
         Ok(all.into_iter().flat_map(pages::of).collect())
     }
 
-    /// Reads the headers or footers of all master pages.
+    /// Reads the headers or footers of all master pages, equal ones once.
     fn furniture(
         &mut self,
         shared: Option<Node<'t, 't>>,
@@ -211,15 +211,17 @@ impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
         let parts = masters.flat_map(|master| master.children());
         let parts =
             parts.filter(|part| part.is_element() && part.tag_name().name().starts_with(kind));
-        self.flow.open(Container::Region(region));
-        self.apart(|reader| {
-            for part in parts {
-                reader.blocks(part)?;
+        let mut all: Vec<Vec<Element>> = Vec::new();
+        for part in parts {
+            self.flow.open(Container::Region(region));
+            self.apart(|reader| reader.blocks(part))?;
+            self.flow.close();
+            let elements = self.flow.turn_page();
+            if !all.contains(&elements) {
+                all.push(elements);
             }
-            Ok(())
-        })?;
-        self.flow.close();
-        Ok(self.flow.turn_page())
+        }
+        Ok(all.into_iter().flatten().collect())
     }
 
     /// Reads something beside the text, where page breaks and headings are none.
@@ -236,18 +238,16 @@ impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
     }
 
     /// Ends a page, unless there is nothing on it.
-    fn end_page(&mut self) -> Result<(), ExtractError> {
-        self.notes_of_page()?;
+    fn turn_page(&mut self) {
         let elements = self.flow.turn_page();
         if !elements.is_empty() {
             self.pages.push(elements);
         }
-        Ok(())
     }
 
-    /// Reads the footnotes and comments of a page, and those in them.
-    fn notes_of_page(&mut self) -> Result<(), ExtractError> {
-        while !(self.footnotes.is_empty() && self.comments.is_empty()) {
+    /// Reads the footnotes and comments of a block, and those in them.
+    fn notes_of_block(&mut self) -> Result<(), ExtractError> {
+        while self.is_text && !(self.footnotes.is_empty() && self.comments.is_empty()) {
             let footnotes = std::mem::take(&mut self.footnotes);
             self.notes(footnotes)?;
             for comment in std::mem::take(&mut self.comments) {

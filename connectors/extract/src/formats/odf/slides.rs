@@ -16,7 +16,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         self.in_body = false;
         for slide in slides.filter(|child| xml::is(*child, "page")) {
             let title = self.slide(slide)?;
-            self.notes_of_page()?;
+            self.notes_of_block()?;
             let elements = self.flow.turn_page();
             all.extend(pages::declared(title, Metadata::new(), elements));
         }

@@ -30,7 +30,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         let style = xml::attribute(table, "style-name").unwrap_or_default();
         let (before, after) = self.styles.breaks("table", style);
         if before && self.in_body {
-            self.end_page()?;
+            self.turn_page();
         }
         let mut all = Vec::new();
         rows(table, false, &mut all);
@@ -48,7 +48,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
             self.data(all)?;
         }
         if after && self.in_body {
-            self.end_page()?;
+            self.turn_page();
         }
         Ok(())
     }
