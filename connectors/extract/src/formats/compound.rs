@@ -6,7 +6,7 @@ use cfb::CompoundFile;
 
 #[cfg(feature = "mail")]
 use super::mail;
-use super::sheets;
+use super::{doc, sheets};
 use crate::format::Format;
 use crate::reading::Reading;
 use crate::reason::Reason;
@@ -24,6 +24,10 @@ pub(crate) fn read(
     if sheets::is_bare_workbook(bytes) {
         return sheets::read_bare_xls(format, bytes, reading);
     }
+    if is_older_word(bytes) {
+        let message = "a document of Word from before it was kept in compound files";
+        return Err(ExtractError::new(Reason::UnsupportedVersion, message));
+    }
     let mut file = CompoundFile::open(Cursor::new(bytes))
         .map_err(|error| ExtractError::damaged(format!("the compound file: {error}")))?;
     if file.exists("/EncryptedPackage") {
@@ -39,7 +43,23 @@ pub(crate) fn read(
     if file.is_stream("/Workbook") || file.is_stream("/Book") {
         return sheets::read_xls(format, &mut file, reading);
     }
+    if file.is_stream("/WordDocument") {
+        return doc::read(format, &mut file, reading);
+    }
     Err(ExtractError::unsupported())
+}
+
+/// Whether it is of Word 1 or 2, of Word for the Macintosh up to 5, or of Write.
+fn is_older_word(bytes: &[u8]) -> bool {
+    let starts: [&[u8]; 6] = [
+        b"\xDB\xA5\x2D\0",
+        b"\x9B\xA5",
+        b"\xFE\x32\0",
+        b"\xFE\x34\0",
+        b"\xFE\x37\0",
+        b"\x31\xBE\0\0",
+    ];
+    starts.iter().any(|start| bytes.starts_with(start))
 }
 
 /// Reads a stream; `None` if there is none of this path.

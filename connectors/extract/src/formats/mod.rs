@@ -4,8 +4,10 @@
 mod archive;
 mod compound;
 mod delimited;
+mod doc;
 mod docx;
 mod epub;
+mod escher;
 mod fields;
 mod html;
 mod image;

@@ -3,12 +3,13 @@
 //!
 //! Knows no format: the readers of RTF and DOC both write into it.
 
-use dpe_connector::content::Metadata;
+use dpe_connector::content::{Metadata, Page};
 
-use crate::elements::{Elements, Link};
+use crate::elements::Link;
 use crate::flow::{Container, Flow};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
+use crate::pages;
 
 /// How far blocks are nested in blocks; what is deeper is written where it is found.
 const MAX_NESTED: usize = 24;
@@ -242,11 +243,18 @@ pub(crate) fn comment() -> Container {
     Container::Aside(said)
 }
 
-/// Writes blocks as elements.
-pub(crate) fn elements(blocks: Vec<Block>) -> Elements {
+/// Writes blocks as pages: those between breaks, without the empty ones.
+pub(crate) fn pages(blocks: Vec<Block>) -> Vec<Page> {
     let mut flow = Flow::default();
-    write(blocks, &mut flow, 0);
-    flow.finish().1
+    let mut found = Vec::new();
+    for block in blocks {
+        match block {
+            Block::PageBreak => found.append(&mut pages::of(flow.turn_page())),
+            block => write(vec![block], &mut flow, 0),
+        }
+    }
+    found.append(&mut pages::of(flow.turn_page()));
+    found
 }
 
 fn write(blocks: Vec<Block>, flow: &mut Flow, nested: usize) {

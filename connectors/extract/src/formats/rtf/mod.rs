@@ -17,6 +17,7 @@ use crate::formats::{head, story};
 use crate::reading::Reading;
 use crate::{Document, ExtractError};
 
+pub(super) use picture::with_file_header;
 use reader::Reader;
 
 #[cfg(feature = "mail")]
@@ -41,5 +42,8 @@ pub(crate) fn read(
     let (about, blocks) = reader.finish();
     let mut head = head(format);
     about.write(&mut head);
-    Ok(Document::of_elements(head, story::elements(blocks)))
+    Ok(Document {
+        head,
+        pages: story::pages(blocks),
+    })
 }

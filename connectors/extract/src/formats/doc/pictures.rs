@@ -1,0 +1,106 @@
+//! Pictures of a Word document: those in the line are in the data stream, the others in the drawing's
+//! store ([MS-DOC] §2.9.192, §2.9.177).
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::fib::{Fib, Table, u16_at, u32_at};
+use crate::formats::escher::{self, Records, Shape, kind};
+use crate::inline::Picture;
+use crate::reading::Reading;
+
+/// Kinds of pictures in the line: a metafile itself, or a drawing with a name or without one.
+const DRAWING: u16 = 0x64;
+const NAMED_DRAWING: u16 = 0x66;
+
+/// Reads a picture in the line.
+pub(super) fn in_line(
+    data: &[u8],
+    at: u32,
+    is_old: bool,
+    reading: &mut Reading<'_>,
+) -> Option<Picture> {
+    let data = data.get(at as usize..)?;
+    let length = (u32_at(data, 0)? as usize).min(data.len());
+    let header = usize::from(u16_at(data, 4)?);
+    let content = data.get(header..length)?;
+    let content = match u16_at(data, 6)? {
+        NAMED_DRAWING => content.get(1 + usize::from(*content.first()?)..)?,
+        DRAWING => content,
+        // Since Word 97 that is what a form field keeps of itself.
+        _ if !is_old || content.is_empty() => return None,
+        _ => {
+            let blob = reading.blob(content.to_vec());
+            return Some(Picture::of_bytes(blob, Some("image/wmf")));
+        }
+    };
+    let mut shape = Shape::default();
+    let mut found = None;
+    for record in Records(content) {
+        match record.kind {
+            kind::SHAPE => shape = Shape::read(record.data),
+            _ if found.is_none() => found = escher::picture(&record, reading),
+            _ => {}
+        }
+    }
+    let mut picture = found?;
+    picture.alt = shape.description;
+    Some(picture)
+}
+
+/// Pictures that are anchored at characters.
+#[derive(Debug, Default)]
+pub(super) struct Anchored {
+    shapes: HashMap<u32, Shape>,
+    /// Where the store's pictures are in the document stream.
+    store: Vec<u32>,
+    anchors: BTreeMap<usize, u32>,
+}
+
+impl Anchored {
+    pub(super) fn read(fib: &Fib, tables: &[u8]) -> Self {
+        let mut anchored = Self::default();
+        if fib.is_old {
+            return anchored;
+        }
+        let drawings = fib.table(Table::Drawings, tables);
+        let mut records = Records(drawings);
+        if let Some(group) = records.next() {
+            escher::walk(group.data, &mut |record| {
+                if record.kind == kind::STORE_ENTRY {
+                    let place = u32_at(record.data, 28).unwrap_or(u32::MAX);
+                    anchored.store.push(place);
+                }
+            });
+        }
+        // Before each drawing there is a byte that says whether it is of the body or of the headers.
+        let mut rest = records.0;
+        while let Some(drawing) = rest.get(1..).and_then(|rest| Records(rest).next()) {
+            anchored.shapes.extend(escher::shapes(drawing.data));
+            rest = rest.get(9 + drawing.data.len()..).unwrap_or(&[]);
+        }
+        let anchors = fib.table(Table::Anchors, tables);
+        let count = anchors.len().saturating_sub(4) / 30;
+        for index in 0..count {
+            let shape = u32_at(anchors, 4 * (count + 1) + 26 * index);
+            if let (Some(at), Some(shape)) = (u32_at(anchors, 4 * index), shape) {
+                anchored.anchors.insert(at as usize, shape);
+            }
+        }
+        anchored
+    }
+
+    /// Reads the picture that is anchored at a character.
+    pub(super) fn at(
+        &self,
+        character: usize,
+        document: &[u8],
+        reading: &mut Reading<'_>,
+    ) -> Option<Picture> {
+        let shape = self.shapes.get(self.anchors.get(&character)?)?;
+        let place = self.store.get(shape.picture.checked_sub(1)?)?;
+        let record = Records(document.get(*place as usize..)?).next()?;
+        let mut picture = escher::picture(&record, reading)?;
+        picture.alt = shape.description.clone();
+        Some(picture)
+    }
+}

@@ -1,0 +1,468 @@
+//! The text of a Word document, character by character, to blocks.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use dpe_connector::content::Category;
+
+use super::fib::{Fib, Table, u16_at, u32_at};
+use super::notes::{self, Kind, Note};
+use super::pictures::{self, Anchored};
+use super::pieces::Text;
+use super::runs::{self, Changes, Runs};
+use super::styles::{Lists, Properties, Styles};
+use crate::ExtractError;
+use crate::codepage;
+use crate::flow::Container;
+use crate::formats::fields;
+use crate::formats::story::{self, Block, Paragraph, Story};
+use crate::reading::Reading;
+
+/// Texts within texts: a note in a comment.
+const MAX_DEPTH: usize = 4;
+
+/// A longer instruction of a field is none.
+const MAX_INSTRUCTION: usize = 16 * 1024;
+
+/// The streams of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts<'d> {
+    pub(super) document: &'d [u8],
+    pub(super) tables: &'d [u8],
+    pub(super) data: &'d [u8],
+}
+
+/// A document while it is read.
+#[derive(Debug)]
+pub(super) struct Reader<'d, 'r, 'l> {
+    fib: &'d Fib,
+    parts: Parts<'d>,
+    reading: &'r mut Reading<'l>,
+    text: Text,
+    paragraphs: Runs<'d>,
+    characters: Runs<'d>,
+    styles: Styles,
+    lists: Lists,
+    notes: BTreeMap<usize, Note>,
+    sections: BTreeMap<usize, bool>,
+    anchored: Anchored,
+    numbered: usize,
+    depth: usize,
+}
+
+/// What the properties of characters say.
+#[derive(Clone, Copy, Debug, Default)]
+struct Look {
+    from: u32,
+    to: u32,
+    is_hidden: bool,
+    is_special: bool,
+    picture: Option<u32>,
+    symbol: Option<char>,
+}
+
+/// A field that is open.
+#[derive(Debug, Default)]
+struct Field {
+    instruction: String,
+    in_result: bool,
+    has_result: bool,
+    is_left_out: bool,
+    is_link: bool,
+}
+
+/// One run of text while it is read.
+#[derive(Debug, Default)]
+struct Open {
+    story: Story,
+    units: Vec<u16>,
+    fields: Vec<Field>,
+    is_furniture: bool,
+}
+
+impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
+    pub(super) fn new(
+        fib: &'d Fib,
+        parts: Parts<'d>,
+        reading: &'r mut Reading<'l>,
+    ) -> Result<Self, ExtractError> {
+        let Parts {
+            document, tables, ..
+        } = parts;
+        let runs = |table, of_paragraphs| {
+            let kind = runs::Kind {
+                is_old: fib.is_old,
+                of_paragraphs,
+            };
+            Runs::read(fib.table(table, tables), document, kind)
+        };
+        Ok(Self {
+            fib,
+            parts,
+            reading,
+            text: Text::read(fib, document, tables)?,
+            paragraphs: runs(Table::ParagraphRuns, true),
+            characters: runs(Table::CharacterRuns, false),
+            styles: Styles::read(fib.table(Table::Styles, tables), fib.is_old),
+            lists: Lists::read(fib, tables),
+            notes: notes::notes(fib, tables),
+            sections: notes::sections(fib, tables, document),
+            anchored: Anchored::read(fib, tables),
+            numbered: 0,
+            depth: 0,
+        })
+    }
+
+    pub(super) fn read(mut self) -> Vec<Block> {
+        let lengths = self.fib.lengths;
+        let mut headers = Vec::new();
+        let mut footers = Vec::new();
+        let mut seen = HashSet::new();
+        for (is_header, range) in notes::furniture(self.fib, self.parts.tables) {
+            let blocks = self.range(range, true);
+            if blocks.is_empty() || !seen.insert((is_header, format!("{blocks:?}"))) {
+                continue;
+            }
+            match is_header {
+                true => headers.push(Block::Within(Container::Region(Category::Header), blocks)),
+                false => footers.push(Block::Within(Container::Region(Category::Footer), blocks)),
+            }
+        }
+        let mut blocks = headers;
+        blocks.append(&mut self.range(0..lengths.body as usize, false));
+        for (_, note) in std::mem::take(&mut self.notes) {
+            let inner = self.range(note.text.clone(), false);
+            let container = self.container(note.kind);
+            blocks.push(Block::Within(container, inner));
+        }
+        let counts = [
+            lengths.body,
+            lengths.footnotes,
+            lengths.furniture,
+            lengths.macros,
+            lengths.comments,
+            lengths.endnotes,
+        ];
+        let boxes = counts.iter().map(|length| *length as usize).sum::<usize>();
+        let end = boxes + lengths.boxes as usize + lengths.furniture_boxes as usize;
+        if self.fib.is_old && lengths.endnotes > 0 {
+            let endnotes = boxes - lengths.endnotes as usize;
+            blocks.append(&mut self.range(endnotes..boxes, false));
+        }
+        blocks.append(&mut self.range(boxes..end, false));
+        blocks.append(&mut footers);
+        blocks
+    }
+
+    fn container(&mut self, kind: Kind) -> Container {
+        match kind {
+            Kind::Comment => story::comment(),
+            Kind::Note => {
+                let label = self.numbered.max(1).to_string();
+                Container::Footnote { label }
+            }
+        }
+    }
+
+    /// Reads a run of text.
+    fn range(&mut self, range: Range<usize>, is_furniture: bool) -> Vec<Block> {
+        let end = range.end.min(self.text.units.len());
+        if range.start >= end || self.depth >= MAX_DEPTH {
+            return Vec::new();
+        }
+        self.depth += 1;
+        let fields = self.whole_fields(range.start..end);
+        let mut open = Open {
+            is_furniture,
+            ..Open::default()
+        };
+        let mut look = Look::default();
+        for at in range.start..end {
+            let unit = self.text.units[at];
+            let offset = self.text.offset(at).unwrap_or(u32::MAX);
+            if !(look.from..look.to).contains(&offset) {
+                look = self.look(offset);
+            }
+            if (0x13..=0x15).contains(&unit) {
+                if fields.contains(&at) {
+                    open.flush(self.fib);
+                    open.field(unit);
+                }
+                continue;
+            }
+            if matches!(unit, 0x0D | 0x07 | 0x0C) {
+                open.flush(self.fib);
+                self.mark(unit, at, offset, &mut open);
+            } else if !look.is_hidden {
+                self.character(unit, at, &look, &mut open);
+            }
+        }
+        open.flush(self.fib);
+        self.depth -= 1;
+        open.story.finish(Paragraph::default())
+    }
+
+    /// Returns the marks of fields that have both a beginning and an end here.
+    fn whole_fields(&self, range: Range<usize>) -> HashSet<usize> {
+        let mut open: Vec<Vec<usize>> = Vec::new();
+        let mut found = HashSet::new();
+        for at in range {
+            match self.text.units[at] {
+                0x13 => open.push(vec![at]),
+                0x14 => {
+                    if let Some(field) = open.last_mut().filter(|field| field.len() == 1) {
+                        field.push(at);
+                    }
+                }
+                0x15 => {
+                    if let Some(field) = open.pop() {
+                        found.extend(field);
+                        found.insert(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Ends a paragraph, a cell, a row or a page.
+    fn mark(&mut self, unit: u16, at: usize, offset: u32, open: &mut Open) {
+        if unit == 0x0C {
+            let section = self.sections.get(&at).copied();
+            let (paragraph, properties) = self.paragraph(offset);
+            if properties.in_table && section.is_none() {
+                return;
+            }
+            open.story.end_paragraph(paragraph);
+            if section.unwrap_or(true) {
+                open.story.page_break();
+            }
+            return;
+        }
+        let (paragraph, properties) = self.paragraph(offset);
+        match unit {
+            0x07 if properties.is_row_end => {
+                open.story.end_row(properties.is_header, properties.cells);
+            }
+            0x07 => open.story.end_cell(),
+            _ => open.story.end_paragraph(paragraph),
+        }
+    }
+
+    fn paragraph(&self, offset: u32) -> (Paragraph, Properties) {
+        let run = self.paragraphs.at(offset);
+        let mut properties = Properties::default();
+        let Some(run) = run else {
+            return (Paragraph::default(), properties);
+        };
+        match self.fib.is_old {
+            true => properties.take_old(run.changes),
+            false => properties.take(run.changes, self.parts.data),
+        }
+        let heading = match properties.outline {
+            Some(outline) => (outline < 9).then(|| u64::from(outline) + 1),
+            None => self.styles.heading(run.style),
+        };
+        let of_style = self.styles.list(run.style);
+        let list = properties.list.or(of_style.0).unwrap_or(0);
+        let level = properties.list_level.or(of_style.1).unwrap_or(0);
+        let is_listed = list != 0 && list < 0xF801;
+        let item = is_listed.then(|| (usize::from(level), self.lists.is_ordered(list, level)));
+        let paragraph = Paragraph {
+            heading,
+            item,
+            in_table: properties.in_table || properties.depth > 0,
+        };
+        (paragraph, properties)
+    }
+
+    fn look(&self, offset: u32) -> Look {
+        let Some(run) = self.characters.at(offset) else {
+            return Look::default();
+        };
+        let mut look = Look {
+            from: run.from,
+            to: run.to,
+            ..Look::default()
+        };
+        if self.fib.is_old {
+            look.is_special = true;
+            return look;
+        }
+        for (number, operand) in Changes(run.changes) {
+            let is_on = operand.first().is_some_and(|value| *value == 1);
+            match number {
+                0x0800 | 0x083C => look.is_hidden |= is_on,
+                0x0855 => look.is_special = is_on,
+                0x6A03 => {
+                    look.picture = u32_at(operand, 0);
+                    look.is_special = true;
+                }
+                0x6A09 => {
+                    let number = u16_at(operand, 2).unwrap_or(0);
+                    look.symbol = char::from_u32(u32::from(number));
+                }
+                _ => {}
+            }
+        }
+        look
+    }
+
+    fn character(&mut self, unit: u16, at: usize, look: &Look, open: &mut Open) {
+        if self.notes.contains_key(&at) {
+            open.flush(self.fib);
+            self.note(unit, at, open);
+            return;
+        }
+        match unit {
+            0x01 | 0x08 if look.is_special => {
+                open.flush(self.fib);
+                self.picture(at, look, open);
+            }
+            0x28 if look.is_special && look.symbol.is_some() => {
+                open.flush(self.fib);
+                let symbol = look.symbol.map(shown).unwrap_or_default();
+                open.push(symbol.encode_utf8(&mut [0; 4]));
+            }
+            0x0B => {
+                open.flush(self.fib);
+                if open.is_shown() {
+                    open.story.inline().line_break();
+                }
+            }
+            0x1E => open.units.push(if self.fib.is_old {
+                u16::from(b'-')
+            } else {
+                0x2011
+            }),
+            0x09 | 0x20.. => open.units.push(unit),
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, unit: u16, at: usize, open: &mut Open) {
+        let Some(note) = self.notes.remove(&at) else {
+            return;
+        };
+        if note.kind == Kind::Note {
+            self.numbered += 1;
+            let label = format!("[^{}]", self.numbered);
+            if unit == 0x02 {
+                open.push(&label);
+            }
+        }
+        let container = self.container(note.kind);
+        if unit >= 0x20 {
+            open.units.push(unit);
+        }
+        let blocks = self.range(note.text, false);
+        open.story.anchor(Some(container), blocks);
+    }
+
+    fn picture(&mut self, at: usize, look: &Look, open: &mut Open) {
+        if !open.is_shown() {
+            return;
+        }
+        let data = if self.fib.is_old {
+            self.parts.document
+        } else {
+            self.parts.data
+        };
+        let picture = match look.picture {
+            Some(place) => pictures::in_line(data, place, self.fib.is_old, self.reading),
+            None => self.anchored.at(at, self.parts.document, self.reading),
+        };
+        if let Some(picture) = picture {
+            let inline = open.story.inline();
+            inline.open_picture(picture);
+            inline.close_picture();
+        }
+    }
+}
+
+/// Symbols are written by the private numbers of their fonts; most of them are of the font Symbol.
+fn shown(symbol: char) -> char {
+    match u32::from(symbol) {
+        private @ 0xF020..=0xF0FF => codepage::symbol((private & 0xFF) as u8),
+        _ => symbol,
+    }
+}
+
+impl Open {
+    /// Writes the units that were read.
+    fn flush(&mut self, fib: &Fib) {
+        if self.units.is_empty() {
+            return;
+        }
+        let units = std::mem::take(&mut self.units);
+        let text = match fib.is_old {
+            true => {
+                let bytes: Vec<u8> = units.iter().map(|unit| (*unit & 0xFF) as u8).collect();
+                codepage::decode(fib.code_page, &bytes)
+            }
+            false => String::from_utf16_lossy(&units),
+        };
+        self.push(&text);
+    }
+
+    /// Writes text: into the story, or into the instruction of a field.
+    fn push(&mut self, text: &str) {
+        let is_shown = self.is_shown();
+        let into = self.fields.iter_mut().find(|field| !field.in_result);
+        match into {
+            Some(field) if field.instruction.len() < MAX_INSTRUCTION => {
+                field.instruction.push_str(text);
+            }
+            Some(_) => {}
+            None if is_shown => {
+                for field in &mut self.fields {
+                    field.has_result |= !text.trim().is_empty();
+                }
+                self.story.inline().push(text);
+            }
+            None => {}
+        }
+    }
+
+    fn is_shown(&self) -> bool {
+        self.fields
+            .iter()
+            .all(|field| field.in_result && !field.is_left_out)
+    }
+
+    fn field(&mut self, unit: u16) {
+        match unit {
+            0x13 => self.fields.push(Field::default()),
+            0x14 => {
+                let is_furniture = self.is_furniture;
+                let Some(field) = self.fields.last_mut() else {
+                    return;
+                };
+                field.in_result = true;
+                field.is_left_out = is_furniture && fields::is_layout(&field.instruction);
+                let url = fields::link_target(&field.instruction);
+                if let Some(url) = url.filter(|_| self.is_shown()) {
+                    self.story.inline().open_link(&url);
+                    if let Some(field) = self.fields.last_mut() {
+                        field.is_link = true;
+                    }
+                }
+            }
+            _ => {
+                let Some(field) = self.fields.pop() else {
+                    return;
+                };
+                if field.is_link {
+                    self.story.inline().close_link();
+                }
+                if !field.has_result
+                    && !field.is_left_out
+                    && let Some(text) = fields::shown(&field.instruction)
+                {
+                    self.push(&text);
+                }
+            }
+        }
+    }
+}

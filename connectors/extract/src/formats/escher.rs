@@ -1,0 +1,185 @@
+//! Drawings in the binary office formats: records in records, pictures among them ([MS-ODRAW]).
+
+use std::collections::HashMap;
+
+use flate2::read::ZlibDecoder;
+
+use super::rtf::with_file_header;
+use crate::codepage;
+use crate::inline::Picture;
+use crate::pictures::media_type;
+use crate::reading::Reading;
+
+/// Records of one level.
+#[derive(Clone, Debug)]
+pub(super) struct Records<'b>(pub(super) &'b [u8]);
+
+/// A record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record<'b> {
+    pub(super) kind: u16,
+    pub(super) instance: u16,
+    pub(super) is_container: bool,
+    pub(super) data: &'b [u8],
+}
+
+/// Kinds of records.
+pub(super) mod kind {
+    pub(crate) const STORE_ENTRY: u16 = 0xF007;
+    pub(crate) const SHAPE: u16 = 0xF004;
+    pub(crate) const SHAPE_ID: u16 = 0xF00A;
+    pub(crate) const PROPERTIES: u16 = 0xF00B;
+}
+
+/// How deep records are followed into records.
+const MAX_DEPTH: usize = 32;
+
+/// Properties of shapes: the picture, and the text that stands for it.
+const PICTURE: u16 = 0x0104;
+const DESCRIPTION: u16 = 0x0381;
+
+impl<'b> Iterator for Records<'b> {
+    type Item = Record<'b>;
+
+    fn next(&mut self) -> Option<Record<'b>> {
+        let header = self.0.first_chunk::<8>()?;
+        let first = u16::from_le_bytes([header[0], header[1]]);
+        let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]) as usize;
+        let rest = &self.0[8..];
+        let (data, rest) = rest.split_at(length.min(rest.len()));
+        self.0 = rest;
+        Some(Record {
+            kind: u16::from_le_bytes([header[2], header[3]]),
+            instance: first >> 4,
+            is_container: first & 0xF == 0xF,
+            data,
+        })
+    }
+}
+
+/// Gives every record to a function, those in containers after these.
+pub(super) fn walk<'b>(bytes: &'b [u8], visit: &mut impl FnMut(&Record<'b>)) {
+    let mut open = vec![Records(bytes)];
+    while let Some(records) = open.last_mut() {
+        let Some(record) = records.next() else {
+            open.pop();
+            continue;
+        };
+        visit(&record);
+        if record.is_container && open.len() < MAX_DEPTH {
+            open.push(Records(record.data));
+        }
+    }
+}
+
+/// What a shape says of the picture in it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shape {
+    pub(super) id: u32,
+    /// Number of the picture in the store, from 1.
+    pub(super) picture: usize,
+    pub(super) description: String,
+}
+
+impl Shape {
+    /// Reads a shape (`OfficeArtSpContainer`).
+    pub(super) fn read(data: &[u8]) -> Self {
+        let mut shape = Self::default();
+        for record in Records(data) {
+            match record.kind {
+                kind::SHAPE_ID => shape.id = u32_at(record.data, 0).unwrap_or(0),
+                kind::PROPERTIES => shape.read_properties(&record),
+                _ => {}
+            }
+        }
+        shape
+    }
+
+    fn read_properties(&mut self, record: &Record<'_>) {
+        let length = (6 * usize::from(record.instance)).min(record.data.len());
+        let (properties, mut complex) = record.data.split_at(length);
+        for property in properties.chunks_exact(6) {
+            let number = u16::from_le_bytes([property[0], property[1]]);
+            let value = u32_at(property, 2).unwrap_or(0) as usize;
+            if number & 0x3FFF == PICTURE {
+                self.picture = value;
+            }
+            if number & 0x8000 != 0 {
+                let (data, rest) = complex.split_at(value.min(complex.len()));
+                complex = rest;
+                if number & 0x3FFF == DESCRIPTION {
+                    let text = codepage::decode(1200, data);
+                    self.description = text.trim_end_matches('\0').trim().to_owned();
+                }
+            }
+        }
+    }
+}
+
+/// Returns the shapes in a drawing, by their ids.
+pub(super) fn shapes(bytes: &[u8]) -> HashMap<u32, Shape> {
+    let mut found = HashMap::new();
+    walk(bytes, &mut |record| {
+        if record.kind == kind::SHAPE {
+            let shape = Shape::read(record.data);
+            found.insert(shape.id, shape);
+        }
+    });
+    found
+}
+
+/// Returns a picture that is in a record of its own, or in one of the store.
+pub(super) fn picture(record: &Record<'_>, reading: &mut Reading<'_>) -> Option<Picture> {
+    if record.kind == kind::STORE_ENTRY {
+        let name = usize::from(*record.data.get(33)?);
+        let inner = Records(record.data.get(36 + name..)?).next()?;
+        return (inner.kind != kind::STORE_ENTRY)
+            .then(|| picture(&inner, reading))
+            .flatten();
+    }
+    let ids = if record.instance & 1 == 1 { 32 } else { 16 };
+    let data = record.data.get(ids..)?;
+    let bytes = match record.kind {
+        0xF01A..=0xF01C => metafile(data, reading)?,
+        0xF01F => with_file_header(data.get(1..)?.to_vec()),
+        0xF01D | 0xF01E | 0xF029 | 0xF02A => data.get(1..)?.to_vec(),
+        _ => return None,
+    };
+    if bytes.is_empty() {
+        return None;
+    }
+    let declared = match record.kind {
+        0xF01A => "a.emf",
+        0xF01B => "a.wmf",
+        0xF01C => "a.pict",
+        0xF01D | 0xF02A => "a.jpg",
+        0xF01E => "a.png",
+        0xF01F => "a.bmp",
+        _ => "a.tif",
+    };
+    let mime_type = media_type(&bytes, declared);
+    Some(Picture::of_bytes(reading.blob(bytes), mime_type))
+}
+
+/// Returns a metafile, unpacked.
+fn metafile(data: &[u8], reading: &mut Reading<'_>) -> Option<Vec<u8>> {
+    let packed = data.get(34..)?;
+    match data[32] {
+        0 => {
+            let unpacked = reading.unpack(ZlibDecoder::new(packed));
+            match unpacked {
+                Ok(bytes) => Some(bytes),
+                Err(error) => {
+                    reading.note(format!("left out: a picture: {error}"));
+                    None
+                }
+            }
+        }
+        _ => Some(packed.to_vec()),
+    }
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
