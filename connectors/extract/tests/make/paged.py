@@ -94,6 +94,8 @@ widget.field_type = pymupdf.PDF_WIDGET_TYPE_TEXT
 widget.field_name = 'name'
 widget.field_value = 'Grace Hopper'
 page.add_widget(widget)
+page.add_text_annot((200, 100), 'Please check')
+page.add_freetext_annot(pymupdf.Rect(20, 60, 200, 80), 'Stuck on')
 form.save(CASES / 'pdf/form.pdf', deflate=True)
 
 with zipfile.ZipFile(CASES / 'zip/folder.zip', 'w', zipfile.ZIP_DEFLATED) as archive:

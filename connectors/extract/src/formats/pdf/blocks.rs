@@ -1,8 +1,10 @@
 //! The blocks the parser finds on a page, told to the flow.
 
+use dpe_connector::content::Element;
 use unpdf::model::ListStyle;
 use unpdf::{Block, InlineContent, ListInfo, Page, Paragraph, Table};
 
+use super::painted;
 use crate::flow::{Container, Flow};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline};
@@ -26,6 +28,17 @@ pub(super) fn add(page: Page, flow: &mut Flow) {
             | Block::SectionBreak => {}
         }
     }
+}
+
+/// Returns paragraphs of which nothing is known but their lines.
+pub(super) fn paragraphs(painted: &[Vec<String>]) -> Vec<Element> {
+    let mut flow = Flow::default();
+    for lines in painted {
+        let mut inline = Inline::default();
+        inline.push(&painted::joined(lines));
+        flow.paragraph(inline.take());
+    }
+    flow.finish().1.into_vec()
 }
 
 fn add_paragraph(paragraph: &Paragraph, flow: &mut Flow) {

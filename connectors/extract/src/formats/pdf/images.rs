@@ -45,18 +45,21 @@ impl<'d> Pictures<'d> {
         }
     }
 
-    /// Returns the pictures that a page paints and no page before it.
+    /// Returns the pictures that a page, whose content is given, paints and no page before it.
     ///
     /// # Errors
     ///
     /// `bomb` if they are larger than is taken.
     pub(super) fn of_page(
         &mut self,
-        page: Id,
+        page: &'d PdfDict,
+        content: &[u8],
         reading: &mut Reading<'_>,
     ) -> Result<Vec<Element>, ExtractError> {
+        let mut painted = Vec::new();
+        self.walk(content, self.resources(page), 0, &mut painted);
         let mut elements = Vec::new();
-        for id in self.painted(page) {
+        for id in painted {
             let stream = self.file.get_object(id).and_then(PdfObject::as_stream);
             let Some((bytes, mime_type)) = stream.and_then(|stream| self.bytes(stream)) else {
                 reading.note("pictures in a coding or of a size that is not read are left out");
@@ -73,22 +76,6 @@ impl<'d> Pictures<'d> {
             });
         }
         Ok(elements)
-    }
-
-    /// Returns the pictures a page paints for the first time, in the order of painting.
-    fn painted(&mut self, page: Id) -> Vec<Id> {
-        let Ok(dict) = self.file.get_dict(page) else {
-            return Vec::new();
-        };
-        let resources = self.resources(dict);
-        let has_objects =
-            resources.is_some_and(|resources| entry(self.file, resources, b"XObject").is_some());
-        let mut images = Vec::new();
-        if has_objects {
-            let content = self.content(dict);
-            self.walk(&content, resources, 0, &mut images);
-        }
-        images
     }
 
     fn walk(
@@ -137,25 +124,6 @@ impl<'d> Pictures<'d> {
         None
     }
 
-    fn content(&self, page: &PdfDict) -> Vec<u8> {
-        let parts = match entry(self.file, page, b"Contents") {
-            Some(PdfObject::Array(parts)) => parts.as_slice(),
-            Some(part) => std::slice::from_ref(part),
-            None => &[],
-        };
-        let mut content = Vec::new();
-        for part in parts {
-            let stream = self.file.resolve(part).as_stream();
-            content.extend(
-                stream
-                    .and_then(|stream| decompress(stream).ok())
-                    .unwrap_or_default(),
-            );
-            content.push(b'\n');
-        }
-        content
-    }
-
     /// Returns the bytes of a picture and their media type; no bytes if it is too small to be one.
     fn bytes(&mut self, stream: &PdfStream) -> Option<(Vec<u8>, &'static str)> {
         let size = |name: &[u8]| {
@@ -189,6 +157,26 @@ impl<'d> Pictures<'d> {
         };
         Some((samples::png(self.file, &stream.dict, samples)?, "image/png"))
     }
+}
+
+/// Returns the content of a page, as far as it can be unpacked.
+pub(super) fn content(file: &RawDocument, page: &PdfDict) -> Vec<u8> {
+    let parts = match entry(file, page, b"Contents") {
+        Some(PdfObject::Array(parts)) => parts.as_slice(),
+        Some(part) => std::slice::from_ref(part),
+        None => &[],
+    };
+    let mut content = Vec::new();
+    for part in parts {
+        let stream = file.resolve(part).as_stream();
+        content.extend(
+            stream
+                .and_then(|stream| decompress(stream).ok())
+                .unwrap_or_default(),
+        );
+        content.push(b'\n');
+    }
+    content
 }
 
 /// Returns the names that a content stream paints, in order: each `/Name Do`.

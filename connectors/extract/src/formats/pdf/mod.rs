@@ -6,15 +6,20 @@
 
 mod bilevel;
 mod blocks;
+mod content;
 mod facts;
 mod images;
+mod painted;
 mod samples;
+mod spaces;
+mod stuck;
 mod text_string;
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dpe_connector::content::{Element, Metadata, Page};
+use unpdf::parser::backend::{RawBackend, ResourceScope};
 use unpdf::parser::raw::RawDocument;
 use unpdf::{ErrorKind, PageSelection, PageStreamOptions, ParseEvent, PdfParser};
 
@@ -61,24 +66,30 @@ pub(crate) fn read(
         });
     };
     facts::declare(&file, &mut head, reading);
-    let pages = pages(&file, texts, reading)?;
+    let pages = pages(bytes, &file, texts, reading)?;
     Ok(Document { head, pages })
 }
 
 /// Puts texts, pictures and labels of pages together.
 fn pages(
+    bytes: &[u8],
     file: &RawDocument,
     texts: Vec<Vec<Element>>,
     reading: &mut Reading<'_>,
 ) -> Result<Vec<Page>, ExtractError> {
     let labels = facts::labels(file, texts.len());
     let ids = file.pages();
-    let mut pictures = Pictures::new(file);
+    let mut sheets = Sheets {
+        bytes,
+        file,
+        pictures: Pictures::new(file),
+        backend: None,
+    };
     let mut pages = Vec::new();
     for (number, (mut elements, label)) in (1u32..).zip(texts.into_iter().zip(labels)) {
         if let Some(id) = ids.get(&number) {
-            let shown = guarded(|| pictures.of_page(*id, reading));
-            elements.extend(shown.transpose()?.unwrap_or_default());
+            let completed = guarded(|| sheets.complete(*id, &mut elements, reading));
+            completed.transpose()?;
         }
         let mut page_metadata = Metadata::new();
         if let Some(label) = label {
@@ -87,6 +98,58 @@ fn pages(
         pages.extend(pages::declared(None, page_metadata, elements));
     }
     Ok(pages)
+}
+
+/// The pages as objects of the file.
+struct Sheets<'d> {
+    bytes: &'d [u8],
+    file: &'d RawDocument,
+    pictures: Pictures<'d>,
+    /// What decodes texts; few files ask for it.
+    backend: Option<Box<RawBackend>>,
+}
+
+impl Sheets<'_> {
+    /// Adds to the text of a page what the parser of pages does not see.
+    fn complete(
+        &mut self,
+        id: (u32, u16),
+        elements: &mut Vec<Element>,
+        reading: &mut Reading<'_>,
+    ) -> Result<(), ExtractError> {
+        let file = self.file;
+        let Ok(dict) = file.get_dict(id) else {
+            return Ok(());
+        };
+        let content = images::content(file, dict);
+        let is_korean = spaces::is_korean(elements);
+        let has_meanings = memchr::memmem::find(&content, b"ActualText").is_some();
+        let has_more = stuck::is_any(file, dict);
+        if (is_korean || has_meanings || has_more)
+            && let Some(backend) = self.backend()
+        {
+            if is_korean || has_meanings {
+                let painted = painted::paragraphs(backend, ResourceScope::page(id), &content);
+                if has_meanings && painted::lacks_letters(elements, &painted) {
+                    *elements = blocks::paragraphs(&painted);
+                } else if is_korean {
+                    spaces::restore(elements, &painted);
+                }
+            }
+            if has_more {
+                elements.extend(stuck::texts(file, backend, id));
+            }
+        }
+        elements.extend(self.pictures.of_page(dict, &content, reading)?);
+        Ok(())
+    }
+
+    fn backend(&mut self) -> Option<&RawBackend> {
+        if self.backend.is_none() {
+            self.backend = RawBackend::load_bytes(self.bytes).ok().map(Box::new);
+        }
+        self.backend.as_deref()
+    }
 }
 
 /// Reads the texts of all pages; a page that cannot be read has none.
