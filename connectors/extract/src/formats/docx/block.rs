@@ -1,5 +1,7 @@
 //! Blocks: paragraphs and what stands between them.
 
+use std::collections::HashMap;
+
 use dpe_connector::content::Category;
 use roxmltree::Node;
 
@@ -30,12 +32,14 @@ impl Reader<'_, '_, '_> {
         let begins_page = |section: &Node<'_, '_>| {
             !matches!(value(*section, "type"), Some("continuous" | "nextColumn"))
         };
+        let numbers = sections.iter().enumerate();
+        let numbers: HashMap<_, _> = numbers.map(|(number, node)| (node.id(), number)).collect();
         for child in body.children().filter(Node::is_element) {
             self.block(child)?;
             let properties = xml::child(child, "pPr");
             let section = properties.and_then(|properties| xml::child(properties, "sectPr"));
             let next = section.and_then(|section| {
-                let number = sections.iter().position(|known| *known == section)?;
+                let number = numbers.get(&section.id())?;
                 sections.get(number + 1)
             });
             if next.is_some_and(begins_page) {

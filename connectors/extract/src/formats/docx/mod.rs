@@ -12,7 +12,7 @@ mod styles;
 mod symbol;
 mod table;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use dpe_connector::content::{Category, Element, Metadata};
 use roxmltree::Node;
@@ -211,6 +211,7 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
         reference: &str,
         region: Category,
     ) -> Result<Vec<Element>, ExtractError> {
+        let mut known = HashSet::new();
         let mut parts: Vec<String> = Vec::new();
         for section in sections {
             for node in section
@@ -219,7 +220,7 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
             {
                 let id = xml::attribute(node, "id").unwrap_or_default();
                 let part = self.here.relations.part(id).map(str::to_owned);
-                parts.extend(part.filter(|part| !parts.contains(part)));
+                parts.extend(part.filter(|part| known.insert(part.clone())));
             }
         }
         let mut all: Vec<Vec<Element>> = Vec::new();

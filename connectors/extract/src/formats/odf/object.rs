@@ -18,6 +18,10 @@ const MAX_CELLS: usize = 1000;
 impl Reader<'_, '_, '_, '_> {
     /// Reads the object in a folder of the package. `false` if there is nothing to read.
     pub(super) fn object_part(&mut self, folder: &str) -> Result<bool, ExtractError> {
+        // The package itself is no object in it.
+        if folder.is_empty() {
+            return Ok(false);
+        }
         let part = join(folder, "content.xml");
         let bytes = self.package.part(&part, self.reading);
         let Some(bytes) = self.reading.tolerated(&part, bytes)?.flatten() else {

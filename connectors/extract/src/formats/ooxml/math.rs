@@ -74,21 +74,26 @@ fn scripted(node: Node<'_, '_>, parts: &[(&str, char)], line: &mut String) {
 
 fn scripts(node: Node<'_, '_>, parts: &[(&str, char)], line: &mut String) {
     for (part, mark) in parts {
-        if xml::child(node, part).is_some_and(|part| !text(part).is_empty()) {
+        let part = xml::child(node, part).map(text).unwrap_or_default();
+        if !part.is_empty() {
             line.push(*mark);
-            group(node, part, line);
+            grouped(&part, line);
         }
     }
 }
 
-/// Writes a part, in parentheses if it is more than one word.
 fn group(node: Node<'_, '_>, part: &str, line: &mut String) {
     let part = xml::child(node, part).map(text).unwrap_or_default();
+    grouped(&part, line);
+}
+
+/// Writes a part, in parentheses if it is more than one word.
+fn grouped(part: &str, line: &mut String) {
     if part.chars().all(char::is_alphanumeric) {
-        word(line, &part);
+        word(line, part);
     } else {
         line.push('(');
-        line.push_str(&part);
+        line.push_str(part);
         line.push(')');
     }
 }

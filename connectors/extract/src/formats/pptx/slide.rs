@@ -169,7 +169,8 @@ impl Reader<'_, '_, '_> {
                     })?;
                 }
                 "pic" => self.picture(node, surface)?,
-                "sp" | "grpSp" => self.shapes(parent, surface)?,
+                "sp" => surface.shape(node),
+                "grpSp" => self.shapes(node, surface)?,
                 "AlternateContent" => {
                     if let Some(content) = alternative(node) {
                         self.frame(content, surface)?;
