@@ -6,7 +6,7 @@ use cfb::CompoundFile;
 
 #[cfg(feature = "mail")]
 use super::mail;
-use super::{doc, sheets};
+use super::{doc, ppt, sheets};
 use crate::format::Format;
 use crate::reading::Reading;
 use crate::reason::Reason;
@@ -28,6 +28,9 @@ pub(crate) fn read(
         let message = "a document of Word from before it was kept in compound files";
         return Err(ExtractError::new(Reason::UnsupportedVersion, message));
     }
+    if bytes.starts_with(b"\xED\xDE\xAD\x0B") {
+        return Err(ppt::older());
+    }
     let mut file = CompoundFile::open(Cursor::new(bytes))
         .map_err(|error| ExtractError::damaged(format!("the compound file: {error}")))?;
     if file.exists("/EncryptedPackage") {
@@ -45,6 +48,12 @@ pub(crate) fn read(
     }
     if file.is_stream("/WordDocument") {
         return doc::read(format, &mut file, reading);
+    }
+    if file.is_stream("/PowerPoint Document") {
+        return ppt::read(format, &mut file, reading);
+    }
+    if file.is_stream("/PP40") {
+        return Err(ppt::older());
     }
     Err(ExtractError::unsupported())
 }

@@ -23,6 +23,7 @@ mod package;
 #[cfg(feature = "pdf")]
 mod pdf;
 mod plain;
+mod ppt;
 mod pptx;
 mod rtf;
 mod sheets;

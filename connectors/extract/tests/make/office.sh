@@ -55,3 +55,35 @@ for form in xls ods xlsx; do
     office $form "$work/book.xlsx"
     cp "$work/out/book.$form" "$cases/sheets/libreoffice.$form"
 done
+
+cat > "$work/slides.md" <<'MD'
+---
+title: Stoff für Proben
+author: Ann Example
+---
+
+# First slide
+
+- one
+    - two “inner”
+- кириллица
+
+::: notes
+What the speaker says.
+:::
+
+# Second slide
+
+| Name | Größe |
+|------|-------|
+| a    | 1     |
+
+# Third slide
+
+![A red dot](dot.png)
+MD
+(cd "$work" && pandoc slides.md -o slides.pptx)
+# By way of ODP, for LibreOffice packs the themes of PPTX into PPT.
+office odp "$work/slides.pptx"
+office ppt "$work/out/slides.odp"
+cp "$work/out/slides.ppt" "$cases/ppt/libreoffice.ppt"

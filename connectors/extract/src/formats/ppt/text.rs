@@ -1,0 +1,228 @@
+//! Texts of a presentation: characters, and how far each paragraph is indented ([MS-PPT] §2.9).
+
+use super::book::record;
+use crate::codepage;
+use crate::formats::escher::{Record, u32_at};
+
+/// A text with what was said before and after it.
+#[derive(Debug, Default)]
+pub(super) struct Text {
+    /// Kind of text, as `TextHeaderAtom` says it.
+    pub(super) kind: u32,
+    pub(super) words: String,
+    levels: Vec<Level>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    characters: usize,
+    depth: u16,
+    has_bullet: Option<bool>,
+}
+
+/// One paragraph.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Paragraph {
+    pub(super) words: String,
+    pub(super) depth: usize,
+    pub(super) has_bullet: Option<bool>,
+}
+
+/// Returns the texts among records, each from its header on.
+pub(super) fn texts<'b>(records: impl Iterator<Item = Record<'b>>) -> Vec<Text> {
+    let mut found: Vec<Text> = Vec::new();
+    for record in records {
+        match record.kind {
+            record::TEXT_HEADER => found.push(Text {
+                kind: u32_at(record.data, 0).unwrap_or(4),
+                ..Text::default()
+            }),
+            record::TEXT_WIDE | record::TEXT_NARROW => {
+                if found.is_empty() {
+                    found.push(Text {
+                        kind: 4,
+                        ..Text::default()
+                    });
+                }
+                let words = match record.kind {
+                    record::TEXT_WIDE => codepage::decode(1200, record.data),
+                    _ => record.data.iter().map(|byte| char::from(*byte)).collect(),
+                };
+                if let Some(last) = found.last_mut() {
+                    last.words = words;
+                }
+            }
+            record::TEXT_STYLE => {
+                if let Some(last) = found.last_mut() {
+                    last.levels = levels(record.data, last.words.encode_utf16().count() + 1);
+                }
+            }
+            // Numbers of slides, dates and the like stand for themselves with one character.
+            0x0FD8 | 0x0FF7 | 0x0FF8 | 0x1015 => {
+                if let Some(last) = found.last_mut() {
+                    let place = u32_at(record.data, 0).unwrap_or(u32::MAX);
+                    last.drop_character(place as usize);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+impl Text {
+    /// Blanks a character, so that places stay what they are.
+    fn drop_character(&mut self, place: usize) {
+        if let Some((at, '*')) = self.words.char_indices().nth(place) {
+            self.words.replace_range(at..=at, "\u{1}");
+        }
+    }
+
+    pub(super) fn is_title(&self) -> bool {
+        matches!(self.kind, 0 | 6)
+    }
+
+    pub(super) fn is_body(&self) -> bool {
+        matches!(self.kind, 1 | 5 | 7 | 8)
+    }
+
+    /// Returns the words on one line after the other.
+    pub(super) fn lines(&self) -> String {
+        shown(&self.words.replace('\r', "\n"))
+    }
+
+    /// Returns the paragraphs.
+    pub(super) fn paragraphs(&self) -> Vec<Paragraph> {
+        let mut at = 0;
+        let mut found = Vec::new();
+        for words in self.words.split('\r') {
+            let level = self.level(at);
+            at += words.encode_utf16().count() + 1;
+            found.push(Paragraph {
+                words: shown(words),
+                depth: level.map_or(0, |level| usize::from(level.depth)),
+                has_bullet: level.and_then(|level| level.has_bullet),
+            });
+        }
+        found
+    }
+
+    fn level(&self, at: usize) -> Option<Level> {
+        let mut end = 0;
+        let mut levels = self.levels.iter();
+        let found = levels.find(|level| {
+            end += level.characters;
+            at < end
+        });
+        found.copied()
+    }
+}
+
+/// Writes lines as lines, and leaves out what stands for something else.
+fn shown(words: &str) -> String {
+    let words = words.chars().filter_map(|character| match character {
+        '\u{B}' => Some('\n'),
+        '\t' | '\n' => Some(character),
+        control if control.is_control() => None,
+        other => Some(other),
+    });
+    words.collect()
+}
+
+/// Reads the runs of paragraphs ([MS-PPT] §2.9.44, §2.9.20).
+fn levels(data: &[u8], length: usize) -> Vec<Level> {
+    let mut rest = data;
+    let mut found = Vec::new();
+    let mut covered = 0;
+    while covered < length {
+        let Some(level) = level(&mut rest) else {
+            break;
+        };
+        covered += level.characters.max(1);
+        found.push(level);
+    }
+    found
+}
+
+fn level(rest: &mut &[u8]) -> Option<Level> {
+    let characters = u32_at(take(rest, 4)?, 0)? as usize;
+    let depth = u16_of(take(rest, 2)?);
+    let masks = u32_at(take(rest, 4)?, 0)?;
+    let mut has_bullet = None;
+    if masks & 0xF != 0 {
+        let flags = u16_of(take(rest, 2)?);
+        has_bullet = (masks & 1 != 0).then_some(flags & 1 != 0);
+    }
+    for (mask, length) in [
+        (1 << 7, 2),
+        (1 << 4, 2),
+        (1 << 6, 2),
+        (1 << 5, 4),
+        (1 << 11, 2),
+        (1 << 12, 2),
+        (1 << 13, 2),
+        (1 << 14, 2),
+        (1 << 8, 2),
+        (1 << 10, 2),
+        (1 << 15, 2),
+    ] {
+        if masks & mask != 0 {
+            take(rest, length)?;
+        }
+    }
+    if masks & (1 << 20) != 0 {
+        let count = u16_of(take(rest, 2)?);
+        take(rest, 4 * usize::from(count))?;
+    }
+    for mask in [1 << 16, 0xE_0000, 1 << 21] {
+        if masks & mask != 0 {
+            take(rest, 2)?;
+        }
+    }
+    Some(Level {
+        characters,
+        depth: depth.min(8),
+        has_bullet,
+    })
+}
+
+fn take<'b>(rest: &mut &'b [u8], length: usize) -> Option<&'b [u8]> {
+    let (taken, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(taken)
+}
+
+fn u16_of(bytes: &[u8]) -> u16 {
+    u16::from_le_bytes([bytes[0], bytes[1]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Paragraph, texts};
+    use crate::formats::escher::Records;
+
+    #[test]
+    fn paragraphs_are_indented_as_their_runs_say() {
+        let mut bytes = b"\0\0\x9F\x0F\x04\0\0\0\x01\0\0\0".to_vec();
+        bytes.extend(b"\0\0\xA8\x0F\x07\0\0\0a\rb\x0Bc\rd");
+        bytes.extend(b"\0\0\xA1\x0F\x20\0\0\0");
+        bytes.extend(b"\x02\0\0\0\0\0\0\0\0\0");
+        bytes.extend(b"\x04\0\0\0\x01\0\x01\0\0\0\x01\0");
+        bytes.extend(b"\x02\0\0\0\0\0\x01\0\0\0");
+        let found = texts(Records(&bytes));
+        let paragraph = |words: &str, depth, has_bullet| Paragraph {
+            words: words.to_owned(),
+            depth,
+            has_bullet,
+        };
+        assert!(found[0].is_body());
+        assert_eq!(
+            found[0].paragraphs(),
+            [
+                paragraph("a", 0, None),
+                paragraph("b\nc", 1, Some(true)),
+                paragraph("d", 0, None),
+            ]
+        );
+    }
+}
