@@ -15,6 +15,7 @@ mod format;
 mod formats;
 mod front_matter;
 mod grid;
+mod groups;
 mod inline;
 mod languages;
 mod limits;

@@ -17,9 +17,9 @@ use serde_json::Value;
 const BUDGET: usize = 1_048_576;
 
 /// One name for each way to read.
-const NAMES: [&str; 17] = [
-    "a.eml", "a.mbox", "a.ipynb", "a.md", "a.txt", "a.rs", "a.html", "a.csv", "a.tsv", "a.json",
-    "a.ndjson", "a.png", "a.svg", "a.xml", "a.rst", "README", "unknown",
+const NAMES: [&str; 19] = [
+    "a.adoc", "a.org", "a.eml", "a.mbox", "a.ipynb", "a.md", "a.txt", "a.rs", "a.html", "a.csv",
+    "a.tsv", "a.json", "a.ndjson", "a.png", "a.svg", "a.xml", "a.rst", "README", "unknown",
 ];
 
 /// Pieces from which texts with much markup and little sense are made.

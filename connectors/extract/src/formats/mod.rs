@@ -15,6 +15,7 @@ mod json;
 #[cfg(feature = "mail")]
 mod mail;
 mod markdown;
+mod markup;
 mod ndjson;
 mod notebook;
 mod odf;
@@ -47,9 +48,10 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     match format.reader() {
         Reader::Markdown => markdown::read(format, bytes, reading),
-        Reader::Plain | Reader::ReStructured | Reader::AsciiDoc | Reader::Org => {
-            plain::read(format, bytes, reading)
-        }
+        Reader::Plain => plain::read(format, bytes, reading),
+        Reader::ReStructured => markup::read_restructured(format, bytes, reading),
+        Reader::AsciiDoc => markup::read_asciidoc(format, bytes, reading),
+        Reader::Org => markup::read_org(format, bytes, reading),
         Reader::Source => source::read(format, bytes, reading),
         Reader::Notebook => notebook::read(format, bytes, reading),
         Reader::Json => json::read(format, bytes, reading),

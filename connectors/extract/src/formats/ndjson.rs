@@ -1,14 +1,14 @@
 //! NDJSON: records, one per line, in groups of whole lines.
 //!
-//! One element per record would be a million objects for a million small records; one element per
-//! file would send everything again for one new line. Where a group ends is decided by the line that
-//! ends it, so that a line added, changed or removed changes the group it is in and no other.
+//! Where a group ends is for [`groups`] to say: a line that changes costs its group and no other. Lines that are no
+//! JSON are kept and noted: logs have them.
 
 use dpe_connector::content::Category;
 
 use crate::elements::Elements;
 use crate::format::Format;
 use crate::formats::{head, json, language};
+use crate::groups;
 use crate::reading::Reading;
 use crate::{Document, ExtractError, decode};
 
@@ -22,13 +22,18 @@ const USUAL_GROUP_BYTES: u64 = 8 * 1024;
 ///
 /// # Errors
 ///
-/// `damaged`, naming the line, if a line that is not blank is no JSON text.
+/// `damaged` if it is not text.
 pub(crate) fn read(
     format: Format,
     bytes: &[u8],
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
+    Ok(records(format, &text, reading))
+}
+
+/// A document of the records of a text.
+pub(super) fn records(format: Format, text: &str, reading: &mut Reading<'_>) -> Document {
     let mut elements = Elements::default();
     let mut group = String::new();
     let metadata = language(format.file_type());
@@ -36,7 +41,9 @@ pub(crate) fn read(
         if line.trim().is_empty() {
             continue;
         }
-        json::check(line).map_err(|error| invalid(index + 1, &error))?;
+        if let Err(error) = json::check(line) {
+            reading.note(invalid(index + 1, &error));
+        }
         if !group.is_empty() && group.len() + 1 + line.len() > GROUP_BYTES {
             elements.push_text(Category::CodeSnippet, &group, &metadata);
             group.clear();
@@ -45,42 +52,29 @@ pub(crate) fn read(
             group.push('\n');
         }
         group.push_str(line);
-        if ends_group(line) {
+        if groups::ends(line, USUAL_GROUP_BYTES) {
             elements.push_text(Category::CodeSnippet, &group, &metadata);
             group.clear();
         }
     }
     elements.push_text(Category::CodeSnippet, &group, &metadata);
-    Ok(Document::of_elements(head(format), elements))
+    Document::of_elements(head(format), elements)
 }
 
-fn invalid(line: usize, error: &serde_json::Error) -> ExtractError {
+fn invalid(line: usize, error: &serde_json::Error) -> String {
     // serde_json counts lines of the text it was given, which is one line here.
     let message = error.to_string();
     let reason = message.split(" at line ").next().unwrap_or(&message);
-    ExtractError::damaged(format!(
+    format!(
         "line {line} is not valid JSON: {reason} at column {}",
         error.column()
-    ))
-}
-
-/// Whether a line ends its group: by a hash of the line, as likely as the line is long.
-fn ends_group(line: &str) -> bool {
-    fnv1a(line.as_bytes()) % USUAL_GROUP_BYTES < line.len() as u64
-}
-
-/// FNV-1a in 64 bits: small, fixed for ever, and even enough for this.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3)
-    })
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::fnv1a;
     use crate::{Input, Limits, extract};
 
     fn groups(text: &str) -> Vec<String> {
@@ -94,14 +88,6 @@ mod tests {
             .into_iter()
             .filter_map(|element| element.text)
             .collect()
-    }
-
-    #[test]
-    fn hash_is_the_published_one() {
-        // Test vectors of the FNV reference.
-        assert_eq!(fnv1a(b""), 0xCBF2_9CE4_8422_2325);
-        assert_eq!(fnv1a(b"a"), 0xAF63_DC4C_8601_EC8C);
-        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_F739_67E8);
     }
 
     #[test]

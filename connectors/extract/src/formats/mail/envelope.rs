@@ -2,6 +2,8 @@
 //!
 //! Mail and Outlook declare it in their own ways; here it is made elements and metadata alike.
 
+use std::borrow::Cow;
+
 use dpe_connector::content::{Category, Metadata};
 use mail_parser::parsers::MessageStream;
 use mail_parser::{Addr, Address, DateTime, HeaderValue};
@@ -112,18 +114,22 @@ fn date(value: &[u8]) -> Option<DateTime> {
     }
 }
 
-/// Returns the value of a header; one with bytes that are no UTF-8 in whatever encoding they are in.
-fn repaired(raw: &[u8], reading: &mut Reading<'_>) -> String {
+/// Returns the value of a header; one with bytes that are no UTF-8 in whatever encoding they are in, unless they
+/// are inside of an encoded word, which says it.
+fn repaired<'v>(raw: &'v [u8], reading: &mut Reading<'_>) -> Cow<'v, [u8]> {
+    if std::str::from_utf8(raw).is_ok() || memchr::memmem::find(raw, b"=?").is_some() {
+        return Cow::Borrowed(raw);
+    }
     match decode::any(raw, reading) {
-        Ok(text) => text.into_owned(),
-        Err(_) => String::from_utf8_lossy(raw).into_owned(),
+        Ok(text) => Cow::Owned(text.into_owned().into_bytes()),
+        Err(_) => Cow::Borrowed(raw),
     }
 }
 
-fn push_addresses(all: &mut Vec<String>, value: &str) {
+fn push_addresses(all: &mut Vec<String>, value: &[u8]) {
     let before = all.len();
-    let line = format!("{}\n", value.trim());
-    match MessageStream::new(line.as_bytes()).parse_address() {
+    let line = [value.trim_ascii(), b"\n"].concat();
+    match MessageStream::new(&line).parse_address() {
         HeaderValue::Address(Address::List(list)) => all.extend(list.iter().filter_map(written)),
         HeaderValue::Address(Address::Group(groups)) => {
             for group in &groups {

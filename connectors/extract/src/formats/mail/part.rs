@@ -169,7 +169,7 @@ impl<'m> Part<'m> {
     pub(super) fn file_name(&self) -> Option<String> {
         let named = |declared: &Option<ContentType<'static>>, attribute| {
             let name = declared.as_ref()?.attribute(attribute)?;
-            let name = unstructured(name)?;
+            let name = unstructured(name.as_bytes())?;
             (name.len() <= VALUE_BYTES).then_some(name)
         };
         named(&self.disposition, "filename").or_else(|| named(&self.content_type, "name"))
@@ -238,9 +238,9 @@ fn lenient(value: &[u8]) -> Cow<'_, str> {
 }
 
 /// Returns a text whose encoded words (RFC 2047) are decoded.
-pub(super) fn unstructured(value: &str) -> Option<String> {
-    let value = format!("{}\n", value.trim());
-    match MessageStream::new(value.as_bytes()).parse_unstructured() {
+pub(super) fn unstructured(value: &[u8]) -> Option<String> {
+    let value = [value.trim_ascii(), b"\n"].concat();
+    match MessageStream::new(&value).parse_unstructured() {
         HeaderValue::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         _ => None,
     }
@@ -397,6 +397,9 @@ mod tests {
     #[test]
     fn encoded_words_are_decoded() {
         let text = "=?ISO-8859-1?Q?caf=E9?= =?utf-8?B?w6Q=?= x";
-        assert_eq!(unstructured(text).as_deref(), Some("caf\u{E9}\u{E4} x"));
+        assert_eq!(
+            unstructured(text.as_bytes()).as_deref(),
+            Some("caf\u{E9}\u{E4} x")
+        );
     }
 }

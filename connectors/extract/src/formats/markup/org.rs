@@ -1,0 +1,273 @@
+//! Org, by its lines.
+
+use super::inline::{Link, Notation};
+use super::writer::{Writer, after_number, indent};
+use crate::flow::Container;
+use crate::format::Format;
+use crate::formats::head;
+use crate::reading::Reading;
+use crate::{Document, ExtractError, decode};
+
+const ORG: Notation = Notation {
+    marks: &["*", "/", "_", "=", "~", "+"],
+    link,
+};
+
+/// Reads an Org text. What `#+` lines declare of title, author, date, keywords, description and language is metadata.
+pub(crate) fn read(
+    format: Format,
+    bytes: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let text = decode::any(bytes, reading)?;
+    let mut writer = Writer::new(&ORG, head(format));
+    let lines: Vec<&str> = text.lines().collect();
+    let mut at = 0;
+    while at < lines.len() {
+        at += block(&lines[at..], &mut writer);
+    }
+    Ok(writer.finish())
+}
+
+/// Returns `[[address][words]]` at the beginning of a text.
+fn link(text: &str) -> Option<Link<'_>> {
+    let inner = text.strip_prefix("[[")?;
+    let inner = &inner[..inner.find("]]")?];
+    let (url, words) = inner.split_once("][").unwrap_or((inner, inner));
+    let is_text = !words.is_empty() && !words.contains('[');
+    is_text.then_some(Link {
+        words,
+        url,
+        length: inner.len() + 4,
+    })
+}
+
+/// Reads what the first line begins and returns how many lines that was.
+fn block(lines: &[&str], writer: &mut Writer) -> usize {
+    let line = lines[0];
+    let text = line.trim();
+    if text.is_empty() {
+        writer.flush();
+        return 1;
+    }
+    let stars = line.len() - line.trim_start_matches('*').len();
+    if stars > 0 && line[stars..].starts_with(' ') {
+        writer.heading(stars, &line[stars..]);
+        return 1;
+    }
+    if let Some(keyword) = text.strip_prefix("#+") {
+        return keyword_line(keyword, lines, writer);
+    }
+    if text == "#" || text.starts_with("# ") {
+        return gathered(
+            lines,
+            |line| line == "#" || line.starts_with("# "),
+            writer,
+            |writer, text| {
+                writer.raw(text);
+            },
+        );
+    }
+    if text == ":" || text.starts_with(": ") {
+        let is_literal = |line: &str| line == ":" || line.starts_with(": ");
+        let count = lines
+            .iter()
+            .take_while(|line| is_literal(line.trim()))
+            .count();
+        let code = lines[..count].iter().map(|line| {
+            line.trim()
+                .trim_start_matches(':')
+                .strip_prefix(' ')
+                .unwrap_or_default()
+        });
+        writer.code(&code.collect::<Vec<_>>().join("\n"), None);
+        return count;
+    }
+    if is_drawer(text) {
+        return drawer(lines, writer);
+    }
+    if text.starts_with('|') {
+        return table(lines, writer);
+    }
+    if text.len() >= 5 && text.bytes().all(|byte| byte == b'-') {
+        writer.end_lists();
+        writer.flow.page_break();
+        return 1;
+    }
+    paragraph_line(line, writer);
+    1
+}
+
+fn paragraph_line(line: &str, writer: &mut Writer) {
+    let column = indent(line);
+    let text = line.trim_start();
+    let bullet = text.strip_prefix("- ").or_else(|| text.strip_prefix("+ "));
+    let bullet = bullet.or_else(|| text.strip_prefix("* ").filter(|_| column > 0));
+    let numbered = after_number(text).filter(|_| bullet.is_none());
+    let Some(rest) = bullet.or(numbered) else {
+        if !writer.has_lines() {
+            writer.outdent(column);
+        }
+        writer.line(line);
+        return;
+    };
+    writer.item(column, numbered.is_some());
+    let rest = rest.trim_start();
+    for (mark, done) in [
+        ("[ ] ", false),
+        ("[X] ", true),
+        ("[x] ", true),
+        ("[-] ", false),
+    ] {
+        if let Some(task) = rest.strip_prefix(mark) {
+            writer.flow.task(done);
+            writer.line(task);
+            return;
+        }
+    }
+    writer.line(rest);
+}
+
+/// Reads a line that begins with `#+`: a block, or a declaration.
+fn keyword_line(keyword: &str, lines: &[&str], writer: &mut Writer) -> usize {
+    let lower = keyword.to_ascii_lowercase();
+    if let Some(begin) = lower.strip_prefix("begin_") {
+        let name = begin.split_whitespace().next().unwrap_or_default();
+        let end = format!("#+end_{name}");
+        if let Some(length) = writer.end_of(&end, lines) {
+            let arguments = &keyword["begin_".len() + name.len()..];
+            delimited(name, arguments.trim(), &lines[1..length], writer);
+            return length + 1;
+        }
+    }
+    let Some((name, value)) = keyword.split_once(':') else {
+        writer.raw(lines[0]);
+        return 1;
+    };
+    let value = value.trim();
+    match name.to_ascii_lowercase().as_str() {
+        "title" => writer.declare_title(value),
+        "author" => writer.declare("author", value),
+        "date" => writer.declare("date", value),
+        "keywords" => writer.declare("keywords", value),
+        "description" => writer.declare("description", value),
+        "language" => writer.declare("language", value),
+        "caption" => writer.caption(value),
+        _ => writer.field(name, value),
+    }
+    1
+}
+
+fn delimited(name: &str, arguments: &str, lines: &[&str], writer: &mut Writer) {
+    match name {
+        "src" | "example" | "export" => {
+            let language = arguments
+                .split_whitespace()
+                .next()
+                .filter(|_| name != "example");
+            writer.code(&dedented(lines), language);
+        }
+        "comment" => writer.raw(&lines.join("\n")),
+        _ => {
+            writer.flush();
+            writer.end_lists();
+            let is_quote = name == "quote";
+            if is_quote {
+                writer.flow.open(Container::Quote { alert: None });
+            }
+            let mut at = 0;
+            while at < lines.len() {
+                // A block within a block is text: they do not nest by intention.
+                match lines[at].trim().starts_with("#+") {
+                    true => {
+                        writer.line(lines[at]);
+                        at += 1;
+                    }
+                    false => at += block(&lines[at..], writer),
+                }
+            }
+            writer.end_lists();
+            if is_quote {
+                writer.flow.close();
+            }
+        }
+    }
+}
+
+/// Returns lines without what all of them are indented.
+pub(super) fn dedented(lines: &[&str]) -> String {
+    let filled = lines.iter().filter(|line| !line.trim().is_empty());
+    let margin = filled
+        .map(|line| line.len() - line.trim_start_matches([' ', '\t']).len())
+        .min()
+        .unwrap_or(0);
+    let without = lines
+        .iter()
+        .map(|line| line.get(margin..).unwrap_or_default());
+    without.collect::<Vec<_>>().join("\n")
+}
+
+/// A drawer has its name between colons.
+fn is_drawer(text: &str) -> bool {
+    let name = text
+        .strip_prefix(':')
+        .and_then(|text| text.strip_suffix(':'));
+    name.is_some_and(|name| {
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|character| character.is_alphanumeric() || "-_".contains(character))
+    })
+}
+
+fn drawer(lines: &[&str], writer: &mut Writer) -> usize {
+    let Some(end) = writer.end_of(":end:", lines) else {
+        writer.line(lines[0]);
+        return 1;
+    };
+    for line in &lines[1..end] {
+        let text = line.trim();
+        match text.strip_prefix(':').and_then(|text| text.split_once(':')) {
+            Some((name, value)) => writer.field(name, value.trim()),
+            None => writer.line(text),
+        }
+    }
+    writer.flush();
+    end + 1
+}
+
+/// Reads a table; the rows before the first line of dashes name the columns, if rows follow it.
+fn table(lines: &[&str], writer: &mut Writer) -> usize {
+    let count = lines
+        .iter()
+        .take_while(|line| line.trim().starts_with('|'))
+        .count();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut headers = None;
+    for line in &lines[..count] {
+        let text = line.trim().trim_start_matches('|');
+        if text.starts_with('-') {
+            if !rows.is_empty() {
+                headers.get_or_insert(rows.len());
+            }
+            continue;
+        }
+        let text = text.strip_suffix('|').unwrap_or(text);
+        rows.push(text.split('|').map(|cell| cell.trim().to_owned()).collect());
+    }
+    let headers = headers.filter(|headers| *headers < rows.len()).unwrap_or(0);
+    writer.table(&rows, headers);
+    count
+}
+
+fn gathered(
+    lines: &[&str],
+    belongs: impl Fn(&str) -> bool,
+    writer: &mut Writer,
+    write: impl Fn(&mut Writer, &str),
+) -> usize {
+    let count = lines.iter().take_while(|line| belongs(line.trim())).count();
+    let text: Vec<&str> = lines[..count].iter().map(|line| line.trim()).collect();
+    write(writer, &text.join("\n"));
+    count
+}
