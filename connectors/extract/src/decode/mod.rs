@@ -75,15 +75,18 @@ pub(crate) fn declared_as<'b>(
     Ok(unified_line_ends(text))
 }
 
-/// Whether a text is none: by its control characters, or a zero among what is not UTF-8.
+/// Whether a text is none: by its zeros if it is UTF-8, and else by all its control characters, of which a
+/// zero is one too many.
 fn is_junk(text: &str, bytes: &[u8]) -> bool {
-    let controls = text.bytes().filter(|byte| is_strange_control(*byte));
-    let strange = controls.count();
-    strange * CONTROL_SHARE > text.len()
-        || (strange > 0
-            && memchr::memchr(0, text.as_bytes()).is_some()
-            && !is_wide(bytes)
-            && std::str::from_utf8(bytes).is_err())
+    let zeros = memchr::memchr_iter(0, text.as_bytes()).count();
+    if std::str::from_utf8(bytes).is_ok() {
+        return zeros * CONTROL_SHARE > text.len();
+    }
+    let strange = text
+        .bytes()
+        .filter(|byte| is_strange_control(*byte))
+        .count();
+    strange * CONTROL_SHARE > text.len() || (zeros > 0 && !is_wide(bytes))
 }
 
 /// Returns the text, and whether some bytes of it could not be read.
@@ -270,6 +273,7 @@ mod tests {
         assert!(any(b"\x7FELF\x02\x01\x01\0\xE4", &mut reading).is_err());
         assert!(any(b"a\0b", &mut reading).is_err());
         assert!(any(&[b'a'; 99], &mut reading).is_ok());
+        assert!(any(b"N\x08Na\x08a", &mut reading).is_ok());
     }
 
     fn failure(bytes: &[u8]) -> String {

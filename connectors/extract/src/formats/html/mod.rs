@@ -95,6 +95,27 @@ pub(crate) fn text<'b>(
     charset::text(bytes, reading)
 }
 
+/// Returns the words of a page, with white space between blocks; none if it cannot be read.
+#[cfg(feature = "mail")]
+pub(crate) fn words(page: &str) -> String {
+    let mut words = String::new();
+    let Ok(dom) = Dom::of_document(page) else {
+        return words;
+    };
+    let mut walk = dom.walk(dom.root());
+    while let Some(step) = walk.next() {
+        let (Step::Enter(id) | Step::Leave(id)) = step;
+        match (dom.data(id), dom.tag(id).map(read::role), step) {
+            (Data::Text(text), _, Step::Enter(_)) => words.push_str(text),
+            (_, Some(read::Role::Dropped), Step::Enter(_)) => walk.pass_over(id),
+            (_, Some(read::Role::Block), _) => words.push(' '),
+            (_, _, Step::Enter(_)) if dom.tag(id) == Some("br") => words.push(' '),
+            _ => {}
+        }
+    }
+    words
+}
+
 /// Adds the blocks of a piece of HTML inside another format. `false` if it could not be read.
 pub(super) fn fragment(html: &str, flow: &mut Flow, pictures: &mut Addressed<'_, '_>) -> bool {
     match Dom::of_fragment(html) {

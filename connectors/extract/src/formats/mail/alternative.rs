@@ -5,10 +5,9 @@
 
 use std::collections::HashSet;
 
-use mail_parser::decoders::html::html_to_text;
-
 use super::message;
 use super::part::{Kind, Part};
+use crate::formats::html;
 use crate::reading::Reading;
 
 /// One in so many words of the plain version may be missing in the formatted one: signatures, quote marks.
@@ -53,7 +52,7 @@ fn html<'p, 'm>(part: &'p Part<'m>) -> Option<&'p Part<'m>> {
 
 /// Whether a page has the words of the plain version.
 pub(super) fn covers_page(page: &str, plain: &str) -> bool {
-    covers(&html_to_text(page), plain)
+    covers(&html::words(page), plain)
 }
 
 /// Whether the text of the formatted version has the words of the plain one.
@@ -83,7 +82,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::covers;
+    use super::{covers, covers_page};
 
     #[test]
     fn formatted_version_is_read_if_it_has_the_words() {
@@ -91,6 +90,8 @@ mod tests {
             "Hello World, see here",
             "hello world\n[see] here <http://a.b/c>"
         ));
+        let page = "<h1>Hello</h1><p>W<b>o</b>rld</p>";
+        assert!(covers_page(page, "hello world") && covers_page(page, ""));
         assert!(!covers("Your program cannot show this.", "hello world"));
     }
 }

@@ -40,6 +40,12 @@ impl<'f> File<'f> {
         }
     }
 
+    /// Whether it holds parts of a message.
+    pub(super) fn is_multipart(&self) -> bool {
+        let declared = self.mime_type.as_deref().unwrap_or_default();
+        declared.starts_with("multipart/")
+    }
+
     /// Whether an address in a page beside it means this file (RFC 2392, RFC 2557).
     pub(super) fn is_at(&self, url: &str) -> bool {
         match url.get(..4) {

@@ -62,6 +62,12 @@ impl Envelope {
         envelope
     }
 
+    /// Whether a field has addresses.
+    pub(super) fn has(&self, field: &str) -> bool {
+        let known = self.addresses.iter().find(|known| known.0 == field);
+        known.is_some_and(|(_, addresses)| !addresses.is_empty())
+    }
+
     /// Adds an address to those of a field.
     pub(super) fn add(&mut self, field: &'static str, address: Option<String>) {
         match self.addresses.iter_mut().find(|known| known.0 == field) {

@@ -5,6 +5,7 @@ use dpe_connector::content::{Category, Metadata, Page};
 use super::attachment::{self, File};
 use super::envelope::Envelope;
 use super::message::{self, Read};
+use super::part::Part;
 use super::storage::Storage;
 use super::{alternative, compressed};
 use crate::elements::Elements;
@@ -20,6 +21,7 @@ const SUBJECT: u16 = 0x0037;
 const SENDER_NAMES: [u16; 2] = [0x0C1A, 0x0042];
 const SENDER_ADDRESSES: [u16; 4] = [0x5D01, 0x5D02, 0x0C1F, 0x0065];
 const DISPLAYED: [(u32, u16); 3] = [(1, 0x0E04), (2, 0x0E03), (3, 0x0E02)];
+const HEADERS: u16 = 0x007D;
 const TIMES: [u16; 2] = [0x0039, 0x0E06];
 const BODY: u16 = 0x1000;
 const PAGE: u16 = 0x1013;
@@ -69,6 +71,7 @@ fn at(
     let storage = Storage::open(file, base, None, reading)?;
     let mut envelope = envelope(&storage, file, reading)?;
     let mut files = Vec::new();
+    let mut signed = Vec::new();
     let mut messages = Vec::new();
     for path in storage.within(file, "__attach_version1.0_#") {
         let attached = Storage::open(file, path, Some(&storage), reading)?;
@@ -80,17 +83,28 @@ fn at(
             messages.push(inner);
             continue;
         }
-        envelope.attachments.extend(name.clone());
         match attached_file(&attached, name, file, reading)? {
-            Some(attached) => files.push(attached),
+            Some(attached) if attached.is_multipart() => signed.push(attached.bytes),
+            Some(attached) => {
+                envelope.attachments.extend(attached.name.clone());
+                files.push(attached);
+            }
             None => reading.note("left out: an attachment that is an object of another program"),
         }
     }
     let mut text = Elements::default();
     envelope.push_to(&mut text);
+    let addresses = text.len();
     let mut shown = Vec::new();
     add_body(&storage, &files, &mut shown, &mut text, file, reading)?;
     let mut attached: Vec<Page> = Vec::new();
+    for bytes in &signed {
+        // What was signed is there as it was sent, and its text mostly once more as properties.
+        let inner = Part::of_message(bytes, reading)?;
+        let inner = message::read(&inner, reading)?.pages;
+        let is_known = text.len() > addresses;
+        attached.extend(inner.into_iter().skip(usize::from(is_known)));
+    }
     for (index, file) in files.iter().enumerate() {
         if !shown.contains(&index) {
             attached.extend(attachment::read(file, &mut text, reading)?);
@@ -129,14 +143,16 @@ fn envelope(
     reading: &mut Reading<'_>,
 ) -> Result<Envelope, ExtractError> {
     let subject = storage.text(file, SUBJECT, reading)?;
-    let name = first(storage, &SENDER_NAMES, file, reading)?;
-    let address = first(storage, &SENDER_ADDRESSES, file, reading)?;
-    let mut envelope = Envelope {
-        subject: subject.as_deref().and_then(title),
-        date: TIMES.iter().find_map(|id| storage.time(*id)),
-        ..Envelope::default()
-    };
-    envelope.add("from", written(name, address));
+    let mut envelope = as_sent(storage, file, reading)?;
+    envelope.subject = subject.as_deref().and_then(title);
+    envelope.date = envelope
+        .date
+        .or_else(|| TIMES.iter().find_map(|id| storage.time(*id)));
+    if !envelope.has("from") {
+        let name = first(storage, &SENDER_NAMES, file, reading)?;
+        let address = first(storage, &SENDER_ADDRESSES, file, reading)?;
+        envelope.add("from", written(name, address));
+    }
     let mut recipients = Vec::new();
     for path in storage.within(file, "__recip_version1.0_#") {
         let recipient = Storage::open(file, path, Some(storage), reading)?;
@@ -146,6 +162,9 @@ fn envelope(
         recipients.push((kind, written(name, address)));
     }
     for ((kind, displayed), field) in DISPLAYED.into_iter().zip(["to", "cc", "bcc"]) {
+        if envelope.has(field) {
+            continue;
+        }
         let of_kind = recipients
             .iter()
             .filter(|recipient| recipient.0 & 0xF == kind);
@@ -161,8 +180,30 @@ fn envelope(
     Ok(envelope)
 }
 
+/// Returns what the headers say with which a message came; one that was not sent has none.
+fn as_sent(
+    storage: &Storage,
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Envelope, ExtractError> {
+    let Some(headers) = storage.text(file, HEADERS, reading)? else {
+        return Ok(Envelope::default());
+    };
+    // Only its beginning are headers: Outlook keeps those of the parts as well.
+    let headers = headers.trim_start();
+    let message = Part::of_headers(headers.as_bytes());
+    Ok(Envelope::of_message(&message, reading))
+}
+
+/// Returns a name with its address; the path in a directory is no address that anybody would know.
 fn written(name: Option<String>, address: Option<String>) -> Option<String> {
     let of = |part: Option<String>| part.map(|part| part.trim().to_owned());
+    let is_path = |address: &String| {
+        address
+            .get(..3)
+            .is_some_and(|start| start.eq_ignore_ascii_case("/o="))
+    };
+    let address = address.filter(|address| name.is_none() || !is_path(address));
     match (of(name), of(address)) {
         (Some(name), Some(address)) if name.trim_matches('\'') != address => {
             Some(format!("{name} <{address}>"))

@@ -55,6 +55,14 @@ impl<'m> Part<'m> {
         Self::read(bytes, 0, false, reading)
     }
 
+    /// Reads headers without a body.
+    pub(super) fn of_headers(bytes: &'m [u8]) -> Self {
+        Self {
+            headers: headers(bytes).0,
+            ..Self::default()
+        }
+    }
+
     fn read(
         bytes: &'m [u8],
         depth: u32,

@@ -130,14 +130,15 @@ fn paragraph_line(line: &str, writer: &mut Writer) {
 
 /// Reads a line that begins with `#+`: a block, or a declaration.
 fn keyword_line(keyword: &str, lines: &[&str], writer: &mut Writer) -> usize {
-    let lower = keyword.to_ascii_lowercase();
-    if let Some(begin) = lower.strip_prefix("begin_") {
-        let name = begin.split_whitespace().next().unwrap_or_default();
-        let end = format!("#+end_{name}");
-        if let Some(length) = writer.end_of(&end, lines) {
-            let arguments = &keyword["begin_".len() + name.len()..];
-            delimited(name, arguments.trim(), &lines[1..length], writer);
-            return length + 1;
+    if let Some(begin) = keyword.get(..6)
+        && begin.eq_ignore_ascii_case("begin_")
+    {
+        let rest = &keyword[6..];
+        let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let name = name.to_ascii_lowercase();
+        if let Some(length) = writer.end_of(&format!("#+end_{name}"), &lines[1..]) {
+            delimited(&name, arguments.trim(), &lines[1..=length], writer);
+            return length + 2;
         }
     }
     let Some((name, value)) = keyword.split_once(':') else {
@@ -221,11 +222,11 @@ fn is_drawer(text: &str) -> bool {
 }
 
 fn drawer(lines: &[&str], writer: &mut Writer) -> usize {
-    let Some(end) = writer.end_of(":end:", lines) else {
+    let Some(end) = writer.end_of(":end:", &lines[1..]) else {
         writer.line(lines[0]);
         return 1;
     };
-    for line in &lines[1..end] {
+    for line in &lines[1..=end] {
         let text = line.trim();
         match text.strip_prefix(':').and_then(|text| text.split_once(':')) {
             Some((name, value)) => writer.field(name, value.trim()),
@@ -233,7 +234,7 @@ fn drawer(lines: &[&str], writer: &mut Writer) -> usize {
         }
     }
     writer.flush();
-    end + 1
+    end + 2
 }
 
 /// Reads a table; the rows before the first line of dashes name the columns, if rows follow it.
@@ -270,4 +271,29 @@ fn gathered(
     let text: Vec<&str> = lines[..count].iter().map(|line| line.trim()).collect();
     write(writer, &text.join("\n"));
     count
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, Limits, extract};
+
+    #[test]
+    fn blocks_without_beginning_or_end_are_text() {
+        for text in [
+            ":END:",
+            "#+begin_ \u{E4}",
+            "#+begin_src",
+            "#+",
+            ":a:\nb",
+            "#+end_src",
+            "[[",
+            "|",
+        ] {
+            let input = Input {
+                name: b"a.org",
+                bytes: text.as_bytes(),
+            };
+            assert!(extract(&input, &Limits::default()).is_ok(), "{text}");
+        }
+    }
 }
