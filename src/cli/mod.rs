@@ -8,6 +8,7 @@ mod connector;
 mod context;
 mod document_uri;
 mod exit;
+mod extract;
 mod hash_object;
 mod ls;
 mod mv;
@@ -67,6 +68,7 @@ enum Command {
     Run(run::RunArgs),
     Serve(Box<serve::ServeArgs>),
     HashObject(hash_object::HashObjectArgs),
+    Extract(extract::ExtractArgs),
     Connector(connector::Connector),
 }
 
@@ -124,6 +126,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
     }
     match command {
         Command::Connector(connector) => connector.run(&common),
+        Command::Extract(extract) => extract.run(&common).map(ExitCode::from),
         Command::HashObject(hash_object) => hash_object.run().map(ExitCode::from),
         Command::Push(push) => block_on(push.run(&common)),
         Command::Ls(ls) => block_on(ls.run(&common)),

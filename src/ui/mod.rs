@@ -6,6 +6,7 @@
 pub mod connector;
 mod diagnostic;
 pub mod document;
+pub mod extracted;
 mod log;
 mod progress;
 mod summary;

@@ -24,7 +24,7 @@ mod workers;
 
 pub use content::{HEAD_BYTES, Limits, Wanted, format_of, wanted, wanted_by_name};
 pub use document::{Input, Made, Maker, NoDocument};
-pub use dpe_extract::{ExtractError, Reason};
+pub use dpe_extract::{ExtractError, Extraction, Reason, WHOLE_INPUT};
 pub use extractor::Extractor;
 pub use globs::Globs;
 pub use handles::{CHUNK_BYTES, Handles};

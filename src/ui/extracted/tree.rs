@@ -1,0 +1,218 @@
+//! A document as a tree for people: each element in a line or a few, as wide as the terminal.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal};
+
+use rustix::termios::tcgetwinsize;
+use serde_json::{Map, Value};
+
+use crate::ops::extract::{Element, Made, Page};
+use crate::sync::printable::printable;
+use crate::ui::text;
+
+use super::{category, digest};
+
+/// Width where there is no terminal.
+const WIDTH: usize = 100;
+
+/// Column in which texts begin: behind the longest name of a category.
+const TEXT_COLUMN: usize = 22;
+
+/// So many lines of a table or of code are shown.
+const LINES: usize = 6;
+
+/// How a tree is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    colours: bool,
+    width: usize,
+}
+
+impl Style {
+    /// Returns the style for what stdout is: colours and width of a terminal, unless `NO_COLOR` is set.
+    pub fn of_stdout() -> Self {
+        let stdout = io::stdout();
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let width = tcgetwinsize(&stdout)
+            .ok()
+            .map(|size| usize::from(size.ws_col));
+        Self {
+            colours: stdout.is_terminal() && !is_set("NO_COLOR") && !is_dumb,
+            width: width.filter(|width| *width > 40).unwrap_or(WIDTH),
+        }
+    }
+}
+
+/// Returns the document of a file as a tree.
+pub fn to_text(file: &str, made: &Made, style: Style) -> String {
+    let mut tree = Tree {
+        out: String::new(),
+        style,
+    };
+    tree.document(file, made);
+    tree.out.truncate(tree.out.trim_end().len());
+    tree.out
+}
+
+struct Tree {
+    out: String,
+    style: Style,
+}
+
+impl Tree {
+    fn document(&mut self, file: &str, made: &Made) {
+        let extraction = &made.extraction;
+        let pages = extraction.pages.len();
+        let count = match pages {
+            0 => "no pages".to_owned(),
+            1 => "1 page".to_owned(),
+            _ => format!("{pages} pages"),
+        };
+        let file_type = &extraction.head.file_type;
+        self.line(0, "1", &format!("{file}  {file_type}, {count}"));
+        if let Some(title) = &extraction.head.title {
+            self.line(2, "", &format!("title: {}", one_line(title)));
+        }
+        self.metadata(2, &extraction.head.doc_metadata);
+        for note in &extraction.notes {
+            self.line(2, "33", &format!("note: {note}"));
+        }
+        for (number, page) in extraction.pages.iter().enumerate() {
+            if pages > 1 || page.title.is_some() || !page.page_metadata.is_empty() {
+                self.page(number + 1, page);
+            }
+            for element in &page.elements {
+                self.element(element, made);
+            }
+        }
+    }
+
+    fn page(&mut self, number: usize, page: &Page) {
+        let title = page
+            .title
+            .as_ref()
+            .map(|title| format!(": {}", one_line(title)));
+        let title = title.unwrap_or_default();
+        self.line(2, "1", &format!("page {number}{title}"));
+        self.metadata(4, &page.page_metadata);
+    }
+
+    fn element(&mut self, element: &Element, made: &Made) {
+        let name = category(element).as_str().unwrap_or_default().to_owned();
+        let blob = element.blob.as_ref().and_then(|blob| made.blob(blob));
+        let mut lines = Vec::new();
+        if let Some(bytes) = blob {
+            let mime_type = element.mime_type.as_deref().unwrap_or("bytes");
+            let size = text::bytes(bytes.len() as u64);
+            lines.push(format!(
+                "{mime_type}, {size}, sha256:{}…",
+                &digest(bytes)[..12]
+            ));
+        }
+        lines.extend(shown(&name, element.text.as_deref()));
+        let mut lines = lines.into_iter();
+        self.named_line(&name, &lines.next().unwrap_or_default());
+        for line in lines {
+            self.line(TEXT_COLUMN, "", &line);
+        }
+        self.metadata(TEXT_COLUMN, &element.metadata);
+    }
+
+    fn metadata(&mut self, indent: usize, metadata: &Map<String, Value>) {
+        for (name, value) in metadata {
+            let value = match value {
+                Value::String(text) => one_line(text),
+                other => other.to_string(),
+            };
+            self.line(indent, "2", &format!("{name}: {value}"));
+        }
+    }
+
+    fn named_line(&mut self, name: &str, text: &str) {
+        let room = self.style.width.saturating_sub(TEXT_COLUMN);
+        let name = format!("{name:<width$}", width = TEXT_COLUMN - 4);
+        let (name, text) = (self.coloured("36", &name), cut(&printable(text), room));
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.out, "{}", format!("    {name}{text}").trim_end());
+    }
+
+    fn line(&mut self, indent: usize, colour: &str, text: &str) {
+        let room = self.style.width.saturating_sub(indent);
+        let text = self.coloured(colour, &cut(&printable(text), room));
+        let _ = writeln!(self.out, "{:indent$}{text}", "");
+    }
+
+    fn coloured(&self, colour: &str, text: &str) -> String {
+        if self.style.colours && !colour.is_empty() {
+            return format!("\u{1b}[{colour}m{text}\u{1b}[0m");
+        }
+        text.to_owned()
+    }
+}
+
+/// Returns the lines that show the text of an element of this category.
+fn shown(category: &str, text: Option<&str>) -> Vec<String> {
+    let Some(text) = text else { return Vec::new() };
+    let is_table = category.starts_with("Table");
+    if !is_table && category != "CodeSnippet" {
+        return vec![one_line(text)];
+    }
+    let mut lines: Vec<String> = Vec::new();
+    if is_table {
+        let columns = text.lines().map(|row| row.split('\t').count()).max();
+        let rows = text.lines().count();
+        lines.push(format!("{rows} × {}", columns.unwrap_or_default()));
+    }
+    let all = text.lines().count();
+    let rows = text.lines().take(LINES);
+    lines.extend(rows.map(|row| match is_table {
+        true => row.replace('\t', " │ "),
+        false => row.replace('\t', "    "),
+    }));
+    if all > LINES {
+        lines.push(format!("… {} more lines", all - LINES));
+    }
+    lines
+}
+
+/// Returns a text with its line ends shown.
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines.join(" ⏎ ").replace('\t', " ")
+}
+
+/// Cuts a text to so many characters.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        None => text.to_owned(),
+        Some(_) => {
+            let end = text.char_indices().nth(width.saturating_sub(1));
+            let end = end.map_or(text.len(), |(end, _)| end);
+            format!("{}…", &text[..end])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, shown};
+
+    #[test]
+    fn what_is_too_wide_ends_in_dots() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("äöüß", 3), "äö…");
+        assert_eq!(cut("", 0), "");
+    }
+
+    #[test]
+    fn tables_are_shown_as_rows_and_texts_in_a_line() {
+        let rows = ["a\tb", "1\t2", "", "", "", "", "", "c"].join("\n");
+        let lines = shown("Table", Some(&rows));
+        assert_eq!(lines[0], "8 × 2");
+        assert_eq!(lines[1], "a │ b");
+        assert_eq!(lines[7], "… 2 more lines");
+        assert_eq!(shown("NarrativeText", Some("a\nb\tc")), ["a ⏎ b c"]);
+        assert_eq!(shown("PageBreak", None), Vec::<String>::new());
+    }
+}
