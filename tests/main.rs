@@ -9,6 +9,7 @@
 mod connector;
 mod contract;
 mod convergence;
+mod extract;
 mod hash_contract;
 mod host;
 mod house;

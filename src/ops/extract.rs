@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub use dpe_connector::content::{BlobSource, Element, Page};
 pub use dpe_connector_files::Extraction;
-use dpe_connector_files::{Extractor, NoDocument, Program, WHOLE_INPUT};
+use dpe_connector_files::{Bounds, Extractor, NoDocument, Program, WHOLE_INPUT};
 
 use super::regular_file;
 
@@ -74,7 +74,7 @@ impl Made {
 ///
 /// When this program cannot find its own file.
 pub fn extractor() -> io::Result<Extractor> {
-    Ok(Extractor::with_defaults(Some(worker()?)))
+    Ok(Bounds::default().extractor(LARGEST, Some(worker()?)))
 }
 
 /// Extracts a file.

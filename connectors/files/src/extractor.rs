@@ -3,16 +3,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use dpe_connector::ItemErrorCode;
-use dpe_extract::{ExtractError, Extraction, HEAD_BYTES, Input, Reason, format_of};
+use dpe_extract::{ExtractError, Extraction, Format, HEAD_BYTES, Input, Reason, format_of};
 
 use crate::document::NoDocument;
 use crate::trouble::Failure;
-use crate::workers::{Program, Workers};
+use crate::workers::Workers;
+
+/// Markdown up to this length is extracted here, in bytes.
+const SMALL_BYTES: usize = 64 << 10;
 
 /// Extracts files, on any number of threads.
 ///
-/// Texts and pictures are looked through here. Whatever has a parser of its own is extracted by workers,
-/// if there are any.
+/// Texts and pictures are looked through here, and so is Markdown unless it is long. Whatever else has a parser of its
+/// own is extracted by workers, if there are any.
 #[derive(Debug, Default)]
 pub struct Extractor {
     limits: dpe_extract::Limits,
@@ -23,14 +26,6 @@ impl Extractor {
     /// Returns an extractor; without workers it does everything itself.
     pub fn new(limits: dpe_extract::Limits, workers: Option<Workers>) -> Self {
         Self { limits, workers }
-    }
-
-    /// Returns an extractor with the limits that suit most files, and with workers of this program.
-    pub fn with_defaults(worker: Option<Program>) -> Self {
-        Self::new(
-            dpe_extract::Limits::default(),
-            worker.map(Workers::with_defaults),
-        )
     }
 
     /// Returns what a file of this name becomes of which these bytes are at hand.
@@ -44,7 +39,7 @@ impl Extractor {
         let (Some(workers), Some(format)) = (&self.workers, format) else {
             return Ok(self.extract_here(name, bytes)?);
         };
-        if format.is_simple() || bytes.is_empty() {
+        if bytes.is_empty() || format.is_simple() || is_small_markdown(format, bytes) {
             return Ok(self.extract_here(name, bytes)?);
         }
         let made = workers.extract(format.file_type(), (name, bytes), &self.limits);
@@ -63,6 +58,13 @@ impl Extractor {
             })
         })
     }
+}
+
+/// Returns whether a file is one of those notes of which a folder has thousands. A worker would take longer to be asked
+/// than to answer: pushing 20,000 of them would take a sixth longer. So few bytes keep no parser of Markdown busy, which
+/// goes over them once and bounds its depth.
+fn is_small_markdown(format: Format, bytes: &[u8]) -> bool {
+    format.file_type() == "md" && bytes.len() <= SMALL_BYTES
 }
 
 fn no_worker(why: &std::io::Error) -> NoDocument {

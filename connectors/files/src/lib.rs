@@ -4,6 +4,7 @@
 //! moved by the same rule wherever it was found. This crate holds what is needed for that, and
 //! knows neither a file system nor a repository.
 
+mod bounds;
 mod content;
 mod document;
 mod extractor;
@@ -22,6 +23,7 @@ mod trouble;
 mod wildcards;
 mod workers;
 
+pub use bounds::Bounds;
 pub use content::{HEAD_BYTES, Limits, Wanted, format_of, wanted, wanted_by_name};
 pub use document::{Input, Made, Maker, NoDocument};
 pub use dpe_extract::{ExtractError, Extraction, Reason, WHOLE_INPUT};
@@ -35,5 +37,5 @@ pub use patterns::{Case, Patterns};
 pub use pipeline::{BUDGET, Pipeline, threads};
 pub use report::{Kind, Report, shown};
 pub use scans::{Beginning, Round, Scans};
-pub use trouble::{Failure, OnTrouble, too_large, unsupported};
+pub use trouble::{Failure, OnRefused, OnTrouble, too_large, unsupported};
 pub use workers::{Program, Workers, serve_worker};

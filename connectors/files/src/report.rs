@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use dpe_extract::Reason;
+
 use crate::names::extension;
 
 /// So many kinds or paths are named, the rest is counted.
@@ -60,6 +62,14 @@ impl Report {
         *self.unsupported.entry(kind).or_default() += 1;
     }
 
+    /// Counts a file of which no document was made for this reason.
+    pub fn refused(&mut self, reason: Reason, path: &[u8]) {
+        match kind_of(reason) {
+            Some(kind) => self.skipped(kind, path),
+            None => self.unsupported(path),
+        }
+    }
+
     /// Counts a path that was passed over.
     pub fn skipped(&mut self, kind: Kind, path: &[u8]) {
         self.groups.entry(kind).or_default().add(path);
@@ -115,6 +125,30 @@ impl Report {
         };
         (total > 0).then(|| format!("skipped {total} {files} of {formats}: {}", parts.join(", ")))
     }
+}
+
+/// Returns what files are called that were refused for a reason; those of unsupported formats are told by
+/// their extensions.
+fn kind_of(reason: Reason) -> Option<Kind> {
+    Some(match reason {
+        Reason::Encrypted => Kind("encrypted file", "encrypted files"),
+        Reason::Damaged => Kind("damaged file", "damaged files"),
+        Reason::UnsupportedVersion => Kind(
+            "file of a version that is not read",
+            "files of versions that are not read",
+        ),
+        Reason::TooLarge => Kind("file that is too large", "files that are too large"),
+        Reason::Bomb => Kind(
+            "file that unpacks to too much",
+            "files that unpack to too much",
+        ),
+        Reason::Timeout => Kind("file that took too long", "files that took too long"),
+        Reason::ParserFailed => Kind(
+            "file on which a parser failed",
+            "files on which parsers failed",
+        ),
+        Reason::UnsupportedFormat => return None,
+    })
 }
 
 /// Returns a path as it may be shown on a terminal: no control characters, no line ends.

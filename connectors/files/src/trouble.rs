@@ -1,5 +1,7 @@
 //! What a configuration wants done about what becomes no document, and why a file became none.
 
+use std::collections::BTreeMap;
+
 use dpe_connector::ItemErrorCode;
 use dpe_extract::{ExtractError, Reason};
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,30 @@ pub enum OnTrouble {
     Error,
     /// A line on stderr.
     Skip,
+}
+
+/// What is to be done about files that were refused, by reason: the member `on_refused` of a configuration.
+/// A reason that is not named is an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<Reason, OnTrouble>")]
+pub struct OnRefused(BTreeMap<Reason, OnTrouble>);
+
+impl OnRefused {
+    /// Returns what is to be done about a file that was refused for this reason.
+    pub fn of(&self, reason: Reason) -> OnTrouble {
+        self.0.get(&reason).copied().unwrap_or(OnTrouble::Error)
+    }
+}
+
+impl TryFrom<BTreeMap<Reason, OnTrouble>> for OnRefused {
+    type Error = &'static str;
+
+    fn try_from(given: BTreeMap<Reason, OnTrouble>) -> Result<Self, Self::Error> {
+        if given.contains_key(&Reason::UnsupportedFormat) {
+            return Err("what to do about unsupported formats is said by `unsupported`");
+        }
+        Ok(Self(given))
+    }
 }
 
 /// What an `error` item says of a file (connector contract §12).
@@ -73,5 +99,34 @@ pub fn too_large(bytes: u64, limit: u64, limits: Limits) -> ExtractError {
             "the file has {bytes} bytes, more than {whose} ({limit}); leave it out with `exclude` \
              or .dpeignore"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_that_are_not_named_are_errors() {
+        let given: OnRefused = serde_json::from_str(r#"{"encrypted":"skip"}"#).unwrap();
+        assert_eq!(given.of(Reason::Encrypted), OnTrouble::Skip);
+        assert_eq!(given.of(Reason::Damaged), OnTrouble::Error);
+        for wrong in [
+            r#"{"unsupported_format":"skip"}"#,
+            r#"{"lost":"skip"}"#,
+            r#"{"bomb":1}"#,
+        ] {
+            assert!(serde_json::from_str::<OnRefused>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_begins_with_its_reason() {
+        let failure = Failure::refused(&ExtractError {
+            reason: Reason::Encrypted,
+            message: "the document wants a password".to_owned(),
+        });
+        assert_eq!(failure.code, ItemErrorCode::ContentInvalid);
+        assert_eq!(failure.message, "encrypted: the document wants a password");
     }
 }

@@ -5,11 +5,15 @@
 
 use std::sync::Arc;
 
+use dpe_connector_files::Reason;
 use serde::{Deserialize, Serialize};
 
 use crate::cursor::Damaged;
 use crate::listing::{Content, Entry, Fingerprint, Listed, Seen};
 use crate::stat::Stat;
+
+/// Marks the name of a reason among those of formats, which have no such character.
+const REFUSED: char = '!';
 
 /// Lines of a listing.
 #[derive(Default, Serialize, Deserialize)]
@@ -27,7 +31,7 @@ pub(crate) struct Block {
     /// Differences to the entry before.
     inodes: Vec<i64>,
     trusted: Vec<bool>,
-    /// 0 for no document, otherwise 1 + index into `format_names`.
+    /// 1 + index into `format_names`, which also has the reasons why there is no document, marked as such.
     formats: Vec<u32>,
     format_names: Vec<String>,
     /// One after another, only of entries with a document.
@@ -86,11 +90,15 @@ impl Block {
         self.inodes
             .push(stat.inode.wrapping_sub(before.inode).cast_signed());
         self.trusted.push(line.trusted);
-        let format = line.content.map_or(0, |(fingerprint, format)| {
-            self.fingerprints
-                .extend_from_slice(&fingerprint.0[..self.precision]);
-            1 + self.format_index(format)
-        });
+        let format = match (line.content, line.refused) {
+            (Some((fingerprint, format)), _) => {
+                let known = &fingerprint.0[..self.precision];
+                self.fingerprints.extend_from_slice(known);
+                1 + self.format_index(format)
+            }
+            (None, Some(reason)) => 1 + self.format_index(&format!("{REFUSED}{reason}")),
+            (None, None) => 0,
+        };
         self.formats.push(format);
         before.is(line.path, stat);
     }
@@ -136,6 +144,10 @@ impl Block {
         let shared = *self.shared.get(at)? as usize;
         let own = rest.path(*self.rest_lengths.get(at)? as usize)?;
         let mtime = self.mtimes.get(at)?.wrapping_add(before.mtime);
+        let (content, refused) = match self.formats.get(at)?.checked_sub(1) {
+            None => (None, None),
+            Some(index) => rest.content(index as usize)?,
+        };
         Some(Entry {
             path: [before.path.get(..shared)?, own].concat().into(),
             seen: Seen {
@@ -146,10 +158,8 @@ impl Block {
                     inode: before.inode.wrapping_add_signed(*self.inodes.get(at)?),
                 },
                 trusted: *self.trusted.get(at)?,
-                content: match self.formats.get(at)?.checked_sub(1) {
-                    None => None,
-                    Some(index) => Some(rest.content(index as usize)?),
-                },
+                content,
+                refused,
             },
         })
     }
@@ -170,15 +180,23 @@ impl<'c> Rest<'c> {
         Some(path)
     }
 
-    fn content(&mut self, format: usize) -> Option<Content> {
+    /// Reads what is known of a document, or why there is none.
+    fn content(&mut self, format: usize) -> Option<(Option<Content>, Option<Reason>)> {
+        let format = self.formats.get(format)?;
+        if let Some(name) = format.strip_prefix(REFUSED) {
+            let reason = Reason::ALL.into_iter().find(|reason| reason.name() == name);
+            return Some((None, Some(reason?)));
+        }
         let (known, after) = self.fingerprints.split_at_checked(self.precision)?;
         self.fingerprints = after;
         let mut fingerprint = Fingerprint::default();
         fingerprint.0[..known.len()].copy_from_slice(known);
-        Some(Content {
+        let format = Arc::clone(format);
+        let content = Content {
             fingerprint,
-            format: Arc::clone(self.formats.get(format)?),
-        })
+            format,
+        };
+        Some((Some(content), None))
     }
 }
 

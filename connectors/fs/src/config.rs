@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use dpe_connector_files::{Globs, OnTrouble};
+use dpe_connector_files::{Bounds, Globs, OnRefused, OnTrouble};
 use serde::{Deserialize, Serialize};
 
 /// What the manifest's `config_schema` describes.
@@ -32,13 +32,19 @@ pub(crate) struct Config {
     /// What to do about files of formats nobody here understands.
     #[serde(default = "skip")]
     pub(crate) unsupported: OnTrouble,
+    /// What to do about files that give no document for another reason.
+    #[serde(default)]
+    pub(crate) on_refused: OnRefused,
+    /// How much one file may cost.
+    #[serde(default)]
+    pub(crate) limits: Bounds,
     /// Enumerate these files alone, whatever the ignore rules say. Relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) only: Option<Vec<PathBuf>>,
 }
 
 fn default_max_file_bytes() -> u64 {
-    64 << 20
+    128 << 20
 }
 
 fn error() -> OnTrouble {
@@ -76,6 +82,8 @@ fn stays_below(path: &Path) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
+    use dpe_connector_files::Reason;
+
     use super::*;
 
     fn config(text: &str) -> Result<Config, serde_json::Error> {
@@ -85,7 +93,7 @@ mod tests {
     #[test]
     fn only_the_root_is_mandatory_and_unknown_members_are_refused() {
         let parsed = config(r#"{"root":"/x"}"#).unwrap();
-        assert_eq!(parsed.max_file_bytes, 67_108_864);
+        assert_eq!(parsed.max_file_bytes, 134_217_728);
         assert_eq!(parsed.unreadable, OnTrouble::Error);
         assert_eq!(parsed.unsupported, OnTrouble::Skip);
         assert!(parsed.globs().is_ok());
@@ -107,6 +115,17 @@ mod tests {
                 assert_eq!(&members[name], default, "{name}");
             }
         }
+        let limits = schema["limits"]["properties"].as_object().unwrap();
+        assert_eq!(names(limits), names(members["limits"].as_object().unwrap()));
+        for (name, property) in limits {
+            assert_eq!(members["limits"][name], property["default"], "{name}");
+        }
+        let reasons = schema["on_refused"]["properties"].as_object().unwrap();
+        let known = Reason::ALL.map(|reason| reason.name().to_owned());
+        let known = known
+            .into_iter()
+            .filter(|name| name != "unsupported_format");
+        assert_eq!(names(reasons), known.collect());
     }
 
     #[test]

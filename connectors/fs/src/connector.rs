@@ -68,12 +68,16 @@ impl Connector for Fs {
         // The parsed configuration written anew, so that spaces in its text do not matter.
         let canonical = serde_json::to_string(&config)
             .map_err(|why| RpcError::new(ErrorCode::InvalidConfig, format!("config: {why}")))?;
+        let extractor = config
+            .limits
+            .extractor(config.max_file_bytes, self.worker.clone());
+        let extractor = Arc::new(extractor);
         self.setup = Some(Arc::new(Setup {
             owner: Owner::of(&[VERSION, &prefix, &canonical]),
             config,
             globs,
             prefix,
-            extractor: Arc::new(Extractor::with_defaults(self.worker.clone())),
+            extractor,
             max_message_bytes: params.max_message_bytes,
             blob_max_bytes: params
                 .remote_limits

@@ -198,9 +198,10 @@ fn part(reader: &mut impl Read, mut length: [u8; 4]) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
-
     use std::sync::Arc;
+
+    use dpe_connector_files::Reason;
+    use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 
     use super::*;
     use crate::listing::{Content, Listing, Seen};
@@ -224,6 +225,7 @@ mod tests {
                                 inode,
                             },
                             trusted,
+                            refused: content.is_none().then(|| Reason::ALL[usize::from(trusted)]),
                             content: content.map(|(bytes, format)| Content {
                                 fingerprint: Fingerprint(bytes),
                                 format: format.into(),
@@ -296,6 +298,9 @@ mod tests {
                     inode: number as u64 * 3,
                 },
                 trusted: number.is_multiple_of(2),
+                refused: number
+                    .is_multiple_of(3)
+                    .then(|| Reason::ALL[number % Reason::ALL.len()]),
                 content: (!number.is_multiple_of(3)).then(|| Content {
                     fingerprint: Fingerprint::of(&number.to_le_bytes()),
                     format: ["md", "txt", "json"][number % 5 % 3].into(),

@@ -145,6 +145,7 @@ mod tests {
                     fingerprint: Fingerprint::of(b"x"),
                     format: "txt".into(),
                 }),
+                refused: None,
             },
         }
     }

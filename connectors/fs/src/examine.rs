@@ -48,7 +48,7 @@ pub(crate) enum Outcome {
     /// The system did not let it be read.
     Refused(String),
     /// No document can be made of its bytes.
-    Invalid(ExtractError),
+    Invalid(Seen, ExtractError),
     /// No document can be made of it now.
     Failed(Failure),
 }
@@ -62,10 +62,12 @@ impl Examiner {
                 fingerprint,
                 stat,
             } => (bytes, fingerprint, stat),
-            ReadFile::Unwanted(stat) => return Outcome::Unsupported(self.seen(stat, None)),
+            ReadFile::Unwanted(stat) => {
+                return Outcome::Unsupported(self.refused(stat, Reason::UnsupportedFormat));
+            }
             ReadFile::TooLarge(stat, limit) => {
                 let why = too_large(stat.size, limit, self.maker.limits);
-                return Outcome::Invalid(why);
+                return Outcome::Invalid(self.refused(stat, why.reason), why);
             }
             ReadFile::Gone => return Outcome::Gone,
             ReadFile::Changing => {
@@ -129,6 +131,15 @@ impl Examiner {
             stat,
             trusted: stat.is_trusted(self.scan_start),
             content,
+            refused: None,
+        }
+    }
+
+    /// Returns what was seen of a file that gives no document.
+    fn refused(&self, stat: Stat, reason: Reason) -> Seen {
+        Seen {
+            refused: Some(reason),
+            ..self.seen(stat, None)
         }
     }
 
@@ -149,12 +160,11 @@ impl Examiner {
         match self.maker.document(uri, input, give) {
             Ok(made) => Outcome::Document(seen, made),
             Err(NoDocument::Refused(error)) if error.reason == Reason::UnsupportedFormat => {
-                Outcome::Unsupported(Seen {
-                    content: None,
-                    ..seen
-                })
+                Outcome::Unsupported(self.refused(seen.stat, error.reason))
             }
-            Err(NoDocument::Refused(error)) => Outcome::Invalid(error),
+            Err(NoDocument::Refused(error)) => {
+                Outcome::Invalid(self.refused(seen.stat, error.reason), error)
+            }
             Err(NoDocument::Failed(failure)) => Outcome::Failed(failure),
         }
     }

@@ -114,6 +114,7 @@ mod tests {
                         fingerprint: Fingerprint::default(),
                         format: "txt".into(),
                     }),
+                    refused: None,
                 },
             });
         }

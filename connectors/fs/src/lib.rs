@@ -41,7 +41,7 @@ pub const NAME: &str = "fs";
 /// Version of the connector, as in the manifest. It changes whenever the same files would give
 /// other content: with this crate's own rules (before the `+`) and with the mapping of
 /// dpe-extract (behind it).
-pub const VERSION: &str = "1.2.0+extract.4";
+pub const VERSION: &str = "1.3.0+extract.4";
 
 /// The manifest, `dpe-connector.json`.
 pub const MANIFEST: &str = include_str!("../dpe-connector.json");

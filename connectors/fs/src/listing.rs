@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use dpe_connector_files::Reason;
 use sha2::{Digest, Sha256};
 
 use crate::formats::Formats;
@@ -36,6 +37,8 @@ pub(crate) struct Seen {
     pub(crate) trusted: bool,
     /// What its document was made of; `None` if there was no document.
     pub(crate) content: Option<Content>,
+    /// Why there was none.
+    pub(crate) refused: Option<Reason>,
 }
 
 /// Enough to tell whether two files give the same document.
@@ -96,13 +99,33 @@ pub(crate) struct Listing {
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     fingerprint: Fingerprint,
-    /// Nothing is known, there is no document, or the place in `formats` two numbers lower.
+    /// Nothing is known, or from [`REFUSED`] on the place of a reason in `Reason::ALL`, or from [`FORMATS`] on
+    /// that of a format in `formats`.
     format: u32,
     trusted: bool,
 }
 
 const UNKNOWN: u32 = 0;
-const NO_DOCUMENT: u32 = 1;
+const REFUSED: u32 = 1;
+const FORMATS: u32 = REFUSED + Reason::ALL.len() as u32;
+
+/// What a listing says where a file gave no document, and it does not say why.
+const UNSAID: Reason = Reason::UnsupportedFormat;
+
+/// Returns the number by which a row refers to a reason.
+fn number_of(reason: Reason) -> u32 {
+    let place = Reason::ALL
+        .iter()
+        .zip(REFUSED..)
+        .find(|(known, _)| **known == reason);
+    place.expect("it is one of them").1
+}
+
+/// Returns the reason behind the number of a row.
+fn reason_of(number: u32) -> Option<Reason> {
+    let place = number.checked_sub(REFUSED)?;
+    Reason::ALL.get(place as usize).copied()
+}
 
 /// A line of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +135,8 @@ pub(crate) struct Listed<'l> {
     pub(crate) trusted: bool,
     /// Fingerprint and format.
     pub(crate) content: Option<(Fingerprint, &'l str)>,
+    /// Why there is none.
+    pub(crate) refused: Option<Reason>,
 }
 
 impl Listing {
@@ -131,9 +156,10 @@ impl Listing {
         let content = seen.content.as_ref();
         self.rows[file] = Row {
             fingerprint: content.map_or_else(Fingerprint::default, |known| known.fingerprint),
-            format: content.map_or(NO_DOCUMENT, |known| {
-                2 + self.formats.number_of(&known.format)
-            }),
+            format: match content {
+                Some(known) => FORMATS + self.formats.number_of(&known.format),
+                None => number_of(seen.refused.unwrap_or(UNSAID)),
+            },
             trusted: seen.trusted,
         };
         if seen.stat != self.files[file].stat {
@@ -146,11 +172,10 @@ impl Listing {
         self.apart.push(entry);
     }
 
-    /// Returns the files of which it is known that they give no document.
-    pub(crate) fn without_document(&self) -> impl Iterator<Item = &[u8]> {
+    /// Returns the files of which it is known that they give no document, and why.
+    pub(crate) fn without_document(&self) -> impl Iterator<Item = (&[u8], Reason)> {
         let rows = self.rows.iter().zip(&*self.files);
-        rows.filter(|(row, _)| row.format == NO_DOCUMENT)
-            .map(|(_, file)| &*file.path)
+        rows.filter_map(|(row, file)| Some((&*file.path, reason_of(row.format)?)))
     }
 
     /// Returns what is known, in the order of the paths.
@@ -169,16 +194,17 @@ impl Listing {
 
     fn line(&self, file: usize) -> Option<Listed<'_>> {
         let (row, found) = (&self.rows[file], &self.files[file]);
-        let content = match row.format {
-            UNKNOWN => return None,
-            NO_DOCUMENT => None,
-            number => Some((row.fingerprint, self.formats.of_number(number - 2))),
-        };
+        if row.format == UNKNOWN {
+            return None;
+        }
+        let format = row.format.checked_sub(FORMATS);
+        let content = format.map(|number| (row.fingerprint, self.formats.of_number(number)));
         Some(Listed {
             path: &found.path,
             stat: *self.later.get(&file).unwrap_or(&found.stat),
             trusted: row.trusted,
             content,
+            refused: reason_of(row.format),
         })
     }
 }
@@ -191,6 +217,7 @@ impl<'l> Listed<'l> {
             stat: entry.seen.stat,
             trusted: entry.seen.trusted,
             content: content.map(|known| (known.fingerprint, &*known.format)),
+            refused: entry.seen.refused,
         }
     }
 }

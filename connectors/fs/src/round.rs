@@ -13,8 +13,8 @@ use std::sync::Arc;
 use dpe_connector::item::ErrorItem;
 use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
 use dpe_connector_files::{
-    BUDGET, Beginning, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble, Pipeline, Report,
-    RoundEnd, threads, unsupported,
+    BUDGET, Beginning, ExtractError, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble,
+    Pipeline, Reason, Report, RoundEnd, threads, unsupported,
 };
 
 use crate::connector::Setup;
@@ -139,8 +139,8 @@ impl Round {
             report.skipped(LINK, path);
         }
         walked.notes.into_iter().for_each(|note| report.note(note));
-        for path in self.listing.without_document() {
-            report.unsupported(path);
+        for (path, reason) in self.listing.without_document() {
+            report.refused(reason, path);
         }
     }
 
@@ -179,7 +179,7 @@ impl Round {
                 });
                 self.doubt(task);
             }
-            Outcome::Invalid(error) => self.say_failure(task, Failure::refused(&error)),
+            Outcome::Invalid(seen, error) => self.say_refused(task, &seen, &error),
             Outcome::Failed(failure) => self.say_failure(task, failure),
         }
     }
@@ -193,6 +193,21 @@ impl Round {
         self.lose(&task);
         self.report.unsupported(&self.files[task.file].path);
         self.listing.note(task.file, seen);
+    }
+
+    /// A file of which no document can be made is an error, or passed over.
+    fn say_refused(&mut self, task: Task, seen: &Seen, error: &ExtractError) {
+        let config = &self.setup.config;
+        if config.only.is_some() || config.on_refused.of(error.reason) == OnTrouble::Error {
+            return self.say_failure(task, Failure::refused(error));
+        }
+        self.lose(&task);
+        self.report
+            .refused(error.reason, &self.files[task.file].path);
+        // How long a file takes is no property of it: it is tried again.
+        if error.reason != Reason::Timeout {
+            self.listing.note(task.file, seen);
+        }
     }
 
     fn say_failure(&mut self, task: Task, failure: Failure) {

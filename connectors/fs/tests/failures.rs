@@ -101,9 +101,13 @@ fn configurations_that_cannot_be_used_are_refused_at_once() {
 #[test]
 fn content_that_is_not_what_its_format_says_is_an_error_item() {
     let folder = Folder::with(&[("a.json", "{\"a\":"), ("c.txt", "fine")]);
-    folder.write("b.md", b"caf\xe9");
+    folder.write("b.ndjson", "{}\n{\n");
     let scanned = connector(folder.root(), json!({})).scan(None);
-    let expected = ["!a.json content_invalid", "!b.md content_invalid", "+c.txt"];
+    let expected = [
+        "!a.json content_invalid",
+        "!b.ndjson content_invalid",
+        "+c.txt",
+    ];
     assert_eq!(scanned.lines(), expected);
     assert!(
         scanned.items[..2]

@@ -11,4 +11,5 @@ mod gitignore;
 mod images;
 mod incremental;
 mod plugin;
+mod refused;
 mod selection;

@@ -169,17 +169,17 @@ fn special_files_are_passed_over_and_said() {
 
 #[test]
 fn unsupported_files_are_summed_up_each_round_or_reported() {
-    let folder = Folder::with(&[("a.txt", "a"), ("b.pdf", "%PDF-1.4"), ("c.pdf", "%PDF-1.5")]);
+    let folder = Folder::with(&[("a.txt", "a"), ("b.mp3", "ID3"), ("c.mp3", "ID3")]);
     folder.write("d.bin", b"\0\x01\x02");
     let mut plugin = connector(folder.root(), json!({}));
     let first = plugin.scan(None);
     assert_eq!(first.lines(), ["+a.txt"]);
-    let line = "skipped 3 files of unsupported formats: 2 .pdf, 1 .bin\n";
+    let line = "skipped 3 files of unsupported formats: 2 .mp3, 1 .bin\n";
     assert_eq!(plugin.stderr(), line);
     plugin.scan(first.cursor.as_deref());
     assert_eq!(plugin.stderr(), line.repeat(2));
     let strict = lines(&folder, json!({"unsupported": "error"}));
-    let errors = ["!b.pdf", "!c.pdf", "!d.bin"].map(|uri| format!("{uri} content_invalid"));
+    let errors = ["!b.mp3", "!c.mp3", "!d.bin"].map(|uri| format!("{uri} content_invalid"));
     assert_eq!(strict[1..], errors);
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use dpe_connector_files::{Globs, OnTrouble};
+use dpe_connector_files::{Bounds, Globs, OnRefused, OnTrouble};
 use serde::{Deserialize, Serialize};
 
 use crate::place::Place;
@@ -38,6 +38,12 @@ pub(crate) struct Config {
     /// What to do about files of formats nobody here understands.
     #[serde(default = "skip")]
     pub(crate) unsupported: OnTrouble,
+    /// What to do about files that give no document for another reason.
+    #[serde(default)]
+    pub(crate) on_refused: OnRefused,
+    /// How much one file may cost.
+    #[serde(default)]
+    pub(crate) limits: Bounds,
     /// Where fetched repositories are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cache: Option<PathBuf>,
@@ -66,7 +72,7 @@ fn skip() -> OnTrouble {
 }
 
 fn default_max_file_bytes() -> u64 {
-    64 << 20
+    128 << 20
 }
 
 /// The configuration, with everything in it that has to be understood first.
@@ -137,6 +143,8 @@ fn folder(subdir: &str) -> Result<Vec<u8>, String> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use dpe_connector_files::Reason;
+
     use super::*;
 
     fn config(text: &str) -> Result<Config, serde_json::Error> {
@@ -169,6 +177,17 @@ mod tests {
                 assert_eq!(&members[name], default, "{name}");
             }
         }
+        let limits = schema["limits"]["properties"].as_object().unwrap();
+        assert_eq!(names(limits), names(members["limits"].as_object().unwrap()));
+        for (name, property) in limits {
+            assert_eq!(members["limits"][name], property["default"], "{name}");
+        }
+        let reasons = schema["on_refused"]["properties"].as_object().unwrap();
+        let known = Reason::ALL.map(|reason| reason.name().to_owned());
+        let known = known
+            .into_iter()
+            .filter(|name| name != "unsupported_format");
+        assert_eq!(names(reasons), known.collect());
     }
 
     #[test]

@@ -221,13 +221,17 @@ impl Connector for Git {
         let prefix = params.instance.uri_prefix.clone();
         let content = serde_json::to_string(&config.content(&place));
         let content = content.map_err(|why| invalid(why.to_string()))?;
+        let extractor = config
+            .limits
+            .extractor(config.max_file_bytes, self.worker.clone());
+        let extractor = Arc::new(extractor);
         self.setup = Some(Arc::new(Setup {
             owner: Owner::of(&[VERSION, &prefix, &content]),
             config,
             place,
             selection,
             prefix,
-            extractor: Arc::new(Extractor::with_defaults(self.worker.clone())),
+            extractor,
             max_message_bytes: params.max_message_bytes,
             blob_max_bytes: params
                 .remote_limits

@@ -161,6 +161,12 @@ impl Round {
                 self.report.unsupported(&task.path);
                 self.say_no_document(task);
             }
+            Outcome::Invalid(error)
+                if self.setup.config.on_refused.of(error.reason) == OnTrouble::Skip =>
+            {
+                self.report.refused(error.reason, &task.path);
+                self.say_no_document(task);
+            }
             Outcome::Invalid(error) => {
                 let failure = Failure::refused(&error);
                 self.items.say_failure(&task.path, failure);

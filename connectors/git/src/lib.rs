@@ -42,7 +42,7 @@ pub const NAME: &str = "git";
 /// Version of the connector, as in the manifest. It changes whenever the same repository would give
 /// other content: with this crate's own rules (before the `+`) and with the mapping of
 /// dpe-extract (behind it).
-pub const VERSION: &str = "1.1.0+extract.4";
+pub const VERSION: &str = "1.2.0+extract.4";
 
 /// The manifest, `dpe-connector.json`.
 pub const MANIFEST: &str = include_str!("../dpe-connector.json");

@@ -630,3 +630,14 @@ fn a_hung_up_connector_ends() {
     let repository = Repository::with(&[("a.txt", "a")]);
     repository.plugin().hang_up();
 }
+
+#[test]
+fn what_is_refused_for_a_reason_to_be_skipped_is_counted() {
+    let repository = Repository::with(&[("a.json", "{"), ("b.txt", "b")]);
+    let config = json!({"on_refused": {"damaged": "skip"}});
+    let mut plugin = plugin(repository.root(), config);
+    let lines = plugin.scan(None).lines();
+    assert!(lines.contains(&"+b.txt".to_owned()), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.starts_with('!')), "{lines:?}");
+    assert!(plugin.stderr().contains("skipped 1 damaged file: a.json"));
+}

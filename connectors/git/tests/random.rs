@@ -49,7 +49,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         "one\ntwo\n",
         "one\ntwo\nthree\n",
         "# three",
-        "\0\u{1}",
+        "\0 and words that are a text all the same\n",
         "d/\n!a.txt\n",
         "*.md\n",
     ]);

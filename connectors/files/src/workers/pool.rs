@@ -36,18 +36,7 @@ pub struct Workers {
     idle: Mutex<Vec<Worker>>,
 }
 
-/// How long one file may take, unless it is said.
-const TIME: Duration = Duration::from_secs(60);
-
-/// How many bytes of memory one file may need, unless it is said.
-const MEMORY_BYTES: u64 = 2 << 30;
-
 impl Workers {
-    /// Returns no workers yet, with the limits that suit most files.
-    pub fn with_defaults(program: Program) -> Self {
-        Self::of(program, TIME, MEMORY_BYTES)
-    }
-
     /// Returns no workers yet.
     pub fn of(program: Program, time: Duration, memory_bytes: u64) -> Self {
         Self {

@@ -184,6 +184,39 @@ fn texts_and_pictures_need_no_worker() {
         assert_eq!(made.pages.len(), 1, "{name}");
     }
     assert!(extractor.extract(b"a.rtf", b"").is_ok());
+    assert!(extractor.extract(b"a.md", b"# A").is_ok());
+    assert_eq!(children(), Vec::<String>::new());
+}
+
+/// Small files of it are extracted in the connector itself, on threads of common stacks.
+#[test]
+fn small_markdown_does_no_harm_however_it_is_nested() {
+    let _alone = alone();
+    let extractor = extractor(LONG);
+    let begun = Instant::now();
+    let patterns = [
+        ">", "- ", "[", "![", "*a _b ", "`", "<div>", "<a><b>", "\\[", "|a\n|-\n", "1. ",
+        "  - a\n", "$$", "~~", "[^a]: ", "&amp", "<!--", "---\n", "{", "((", "a\tb", "![](",
+        "\u{0}", "\r",
+    ];
+    for pattern in patterns {
+        let text = pattern.repeat((64 << 10) / pattern.len());
+        let ways = [
+            text.clone(),
+            format!("---\n{text}\n---\n"),
+            format!("+++\n{text}\n+++\n"),
+        ];
+        for text in ways
+            .iter()
+            .map(|text| &text.as_bytes()[..text.len().min(64 << 10)])
+        {
+            // A document or a reason.
+            if let Err(NoDocument::Refused(error)) = extractor.extract(b"a.md", text) {
+                assert_ne!(error.reason, Reason::ParserFailed, "{pattern}");
+            }
+        }
+    }
+    assert!(begun.elapsed() < LONG);
     assert_eq!(children(), Vec::<String>::new());
 }
 

@@ -1,0 +1,4 @@
+//! `dpe extract` as a program, and the workers it starts.
+
+mod command;
+mod worker;
