@@ -2,7 +2,6 @@
 //! more than it may.
 
 use std::io::{Read as _, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -57,7 +56,7 @@ fn a_worker_that_needs_more_memory_than_it_may_have_dies() {
     stdin.write_all(&head(1 << 30)).unwrap();
     while stdin.write_all(&part).is_ok() {}
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.signal(), Some(6));
+    assert!(!output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("memory allocation of"), "{said}");
 }

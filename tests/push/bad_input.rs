@@ -13,10 +13,10 @@ fn pushed_place() -> Place {
 }
 
 #[test]
-fn invalid_utf8_fails_its_document_only() {
+fn bytes_that_are_no_text_fail_their_document_only() {
     let place = pushed_place();
     let before = place.remote();
-    place.write("a.md", b"# One\n\xff\xfe\xfa\n");
+    place.write("a.md", b"# One\n\0\xff\xfe\xfa\n");
     place.write("new.md", "New.\n");
     let (report, run) = place.push();
     assert_eq!((report.outcome.as_str(), run.code), ("partial", Some(1)));
@@ -26,7 +26,7 @@ fn invalid_utf8_fails_its_document_only() {
         (&*failure.code, failure.file_uri.as_deref()),
         ("content_invalid", Some("dpe://docs/a.md"))
     );
-    assert!(failure.message.contains("UTF-8"), "{failure:?}");
+    assert!(failure.message.starts_with("damaged: "), "{failure:?}");
     assert_eq!(place.remote()["a.md"], before["a.md"]);
     assert_eq!(report.counts.created, 1);
     assert!(!report.cursor_persisted);

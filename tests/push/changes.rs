@@ -165,9 +165,9 @@ fn renames_after_a_round_that_did_not_end_well_arrive_all_the_same() {
     let place = three_documents();
     place.pushed();
     place.rename("a.md", "b.md");
-    place.write("bad.md", b"\xff");
+    place.write("bad.json", "{");
     assert_eq!(place.push().0.outcome, "partial");
-    place.remove("bad.md");
+    place.remove("bad.json");
     place.rename("b.md", "c.md");
     place.pushed();
     assert_eq!(place.remote(), place.fresh_remote());
@@ -179,9 +179,9 @@ fn a_copy_whose_original_goes_after_a_round_that_did_not_end_well() {
     place.pushed();
     place.write("copy.md", "# One\n\nFirst.\n");
     place.write("a.md", "Something else.\n");
-    place.write("bad.md", b"\xff");
+    place.write("bad.json", "{");
     assert_eq!(place.push().0.outcome, "partial");
-    place.remove("bad.md");
+    place.remove("bad.json");
     place.remove("a.md");
     place.pushed();
     assert_eq!(place.remote(), place.fresh_remote());

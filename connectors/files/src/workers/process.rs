@@ -18,6 +18,9 @@ use super::pool::Program;
 /// So much of what a worker says on stderr is kept: enough to see why it died.
 const SAID_BYTES: usize = 4096;
 
+/// How a program of Rust begins its last words when there is no memory left.
+pub(super) const MEMORY_RAN_OUT: &str = "memory allocation of";
+
 /// A worker. It is killed and waited for when this value goes away.
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -148,7 +151,7 @@ impl Lost {
             Self::Garbage => return format!("the parser of {file_type} gave no sensible answer"),
             Self::Died(status, said) => (status, said),
         };
-        if said.contains("memory allocation of") {
+        if said.contains(MEMORY_RAN_OUT) {
             let most = memory_bytes >> 20;
             return format!("the parser of {file_type} needed more than {most} MiB of memory");
         }

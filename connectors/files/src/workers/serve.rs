@@ -1,6 +1,6 @@
 //! A worker: what a process does that was started to extract files.
 
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::panic::{self, AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Mutex, PoisonError};
@@ -9,6 +9,7 @@ use std::thread;
 use dpe_extract::{ExtractError, Extraction, Input, Reason};
 
 use super::frame::{Asked, answer, asked};
+use super::process::MEMORY_RAN_OUT;
 
 /// Stack of the thread that extracts, in bytes: parsers call themselves for what is nested.
 const STACK_BYTES: usize = 64 << 20;
@@ -43,12 +44,24 @@ pub fn serve(memory_bytes: u64, stdin: impl Read, stdout: impl Write + Send + 's
     }
     let mut stdin = BufReader::with_capacity(64 << 10, stdin);
     // Read ahead while a file is extracted, only to see whether anybody is still there.
-    while let Ok(Some(request)) = asked(&mut stdin) {
-        if sender.send(request).is_err() {
-            return 1;
+    loop {
+        match asked(&mut stdin) {
+            Ok(Some(request)) => {
+                if sender.send(request).is_err() {
+                    return 1;
+                }
+            }
+            Err(why) if why.kind() == io::ErrorKind::OutOfMemory => {
+                // As the allocator says it when it is he who gives up.
+                let _ = writeln!(io::stderr(), "{MEMORY_RAN_OUT} the file failed");
+                return 1;
+            }
+            Ok(None) => return 0,
+            // Its starter is gone, in the middle of a request.
+            Err(why) if why.kind() == io::ErrorKind::UnexpectedEof => return 0,
+            Err(_) => return 1,
         }
     }
-    0
 }
 
 fn extract_all(requests: &Receiver<Asked>, stdout: impl Write) {
