@@ -57,7 +57,7 @@ impl<'d> Pictures<'d> {
         reading: &mut Reading<'_>,
     ) -> Result<Vec<Element>, ExtractError> {
         let mut painted = Vec::new();
-        self.walk(content, self.resources(page), 0, &mut painted);
+        self.walk(content, resources(self.file, page), 0, &mut painted);
         let mut elements = Vec::new();
         for id in painted {
             let stream = self.file.get_object(id).and_then(PdfObject::as_stream);
@@ -112,18 +112,6 @@ impl<'d> Pictures<'d> {
         }
     }
 
-    /// Returns the resources of a page: its own, or those of the nearest node above.
-    fn resources(&self, page: &'d PdfDict) -> Option<&'d PdfDict> {
-        let mut node = page;
-        for _ in 0..64 {
-            if let Some(resources) = entry(self.file, node, b"Resources") {
-                return resources.as_dict();
-            }
-            node = entry(self.file, node, b"Parent")?.as_dict()?;
-        }
-        None
-    }
-
     /// Returns the bytes of a picture and their media type; no bytes if it is too small to be one.
     fn bytes(&mut self, stream: &PdfStream) -> Option<(Vec<u8>, &'static str)> {
         let size = |name: &[u8]| {
@@ -159,6 +147,18 @@ impl<'d> Pictures<'d> {
     }
 }
 
+/// Returns the resources of a page: its own, or those of the nearest node above.
+pub(super) fn resources<'d>(file: &'d RawDocument, page: &'d PdfDict) -> Option<&'d PdfDict> {
+    let mut node = page;
+    for _ in 0..64 {
+        if let Some(resources) = entry(file, node, b"Resources") {
+            return resources.as_dict();
+        }
+        node = entry(file, node, b"Parent")?.as_dict()?;
+    }
+    None
+}
+
 /// Returns the content of a page, as far as it can be unpacked.
 pub(super) fn content(file: &RawDocument, page: &PdfDict) -> Vec<u8> {
     let parts = match entry(file, page, b"Contents") {
@@ -180,7 +180,7 @@ pub(super) fn content(file: &RawDocument, page: &PdfDict) -> Vec<u8> {
 }
 
 /// Returns the names that a content stream paints, in order: each `/Name Do`.
-fn painted_names(content: &[u8]) -> Vec<Vec<u8>> {
+pub(super) fn painted_names(content: &[u8]) -> Vec<Vec<u8>> {
     let is_space = |byte: &u8| matches!(byte, 0 | b'\t' | b'\n' | 0x0C | b'\r' | b' ');
     let mut names = Vec::new();
     for at in memchr::memmem::find_iter(content, b"Do") {

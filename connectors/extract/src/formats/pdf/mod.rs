@@ -14,7 +14,9 @@ mod samples;
 mod spaces;
 mod stuck;
 mod text_string;
+mod weight;
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,8 +25,8 @@ use unpdf::parser::backend::{RawBackend, ResourceScope};
 use unpdf::parser::raw::RawDocument;
 use unpdf::{ErrorKind, PageSelection, PageStreamOptions, ParseEvent, PdfParser};
 
-use images::Pictures;
-
+use self::images::Pictures;
+use self::weight::Weights;
 use crate::flow::Flow;
 use crate::format::Format;
 use crate::formats::head;
@@ -43,53 +45,69 @@ pub(crate) fn read(
     bytes: &[u8],
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
-    let parser = guarded(|| PdfParser::from_bytes(bytes))
-        .ok_or_else(|| ExtractError::new(Reason::ParserFailed, "the parser of PDF failed"))?
-        .map_err(|error| refused(&error))?;
-    let count = parser.page_count();
+    weight::check_depth(bytes)?;
+    let file = opened(|| RawDocument::load(bytes))?;
+    weight::check_streams(&file, reading)?;
+    let ids: Vec<Id> = file.pages().into_values().collect();
     let most = reading.limits().pages;
-    if count as usize > most {
-        let message = format!("{count} pages, more than {most}");
+    if ids.len() > most {
+        let message = format!("{} pages, more than {most}", ids.len());
         return Err(ExtractError::new(Reason::TooLarge, message));
     }
-    let texts = texts(&parser, count, reading);
-    drop(parser);
+    let heavy = heavy(&file, &ids);
+    if !heavy.is_empty() {
+        let count = heavy.len();
+        reading.note(format!(
+            "pages too large to be laid out, read as they are painted: {count}"
+        ));
+    }
+    let texts = texts(bytes, &ids, &heavy, reading)?;
     let mut head = head(format);
-    // The parser of pages shows nobody the objects they are made of.
-    let file = guarded(|| RawDocument::load(bytes).ok()).flatten();
-    let Some(file) = file else {
-        let pages = texts.into_iter();
-        let pages = pages.flat_map(|text| pages::declared(None, Metadata::new(), text));
-        return Ok(Document {
-            head,
-            pages: pages.collect(),
-        });
-    };
     facts::declare(&file, &mut head, reading);
-    let pages = pages(bytes, &file, texts, reading)?;
+    let mut sheets = Sheets {
+        bytes,
+        file: &file,
+        heavy,
+        pictures: Pictures::new(&file),
+        backend: None,
+    };
+    let pages = pages(&ids, texts, &mut sheets, reading)?;
     Ok(Document { head, pages })
+}
+
+/// The number and generation of an object.
+type Id = (u32, u16);
+
+/// Opens the file as one of the parsers has it.
+fn opened<T>(open: impl FnOnce() -> unpdf::Result<T>) -> Result<T, ExtractError> {
+    let opened = guarded(open)
+        .ok_or_else(|| ExtractError::new(Reason::ParserFailed, "the parser of PDF failed"))?;
+    opened.map_err(|error| refused(&error))
+}
+
+/// Returns the pages that would not fit into memory once laid out.
+fn heavy(file: &RawDocument, ids: &[Id]) -> HashSet<Id> {
+    let mut weights = Weights::new(file);
+    let is_heavy = |id: &&Id| {
+        let dict = file.get_dict(**id).ok();
+        dict.is_some_and(|dict| weights.of_page(dict) > weight::HEAVY)
+    };
+    ids.iter().filter(is_heavy).copied().collect()
 }
 
 /// Puts texts, pictures and labels of pages together.
 fn pages(
-    bytes: &[u8],
-    file: &RawDocument,
+    ids: &[Id],
     texts: Vec<Vec<Element>>,
+    sheets: &mut Sheets<'_>,
     reading: &mut Reading<'_>,
 ) -> Result<Vec<Page>, ExtractError> {
-    let labels = facts::labels(file, texts.len());
-    let ids = file.pages();
-    let mut sheets = Sheets {
-        bytes,
-        file,
-        pictures: Pictures::new(file),
-        backend: None,
-    };
+    let labels = facts::labels(sheets.file, ids.len());
     let mut pages = Vec::new();
-    for (number, (mut elements, label)) in (1u32..).zip(texts.into_iter().zip(labels)) {
-        if let Some(id) = ids.get(&number) {
-            let completed = guarded(|| sheets.complete(*id, &mut elements, reading));
-            completed.transpose()?;
+    for ((id, mut elements), label) in ids.iter().zip(texts).zip(labels) {
+        match guarded(|| sheets.complete(*id, &mut elements, reading)) {
+            Some(completed) => completed?,
+            None => reading.note("the pictures of a page could not be read"),
         }
         let mut page_metadata = Metadata::new();
         if let Some(label) = label {
@@ -104,6 +122,7 @@ fn pages(
 struct Sheets<'d> {
     bytes: &'d [u8],
     file: &'d RawDocument,
+    heavy: HashSet<Id>,
     pictures: Pictures<'d>,
     /// What decodes texts; few files ask for it.
     backend: Option<Box<RawBackend>>,
@@ -113,7 +132,7 @@ impl Sheets<'_> {
     /// Adds to the text of a page what the parser of pages does not see.
     fn complete(
         &mut self,
-        id: (u32, u16),
+        id: Id,
         elements: &mut Vec<Element>,
         reading: &mut Reading<'_>,
     ) -> Result<(), ExtractError> {
@@ -125,12 +144,13 @@ impl Sheets<'_> {
         let is_korean = spaces::is_korean(elements);
         let has_meanings = memchr::memmem::find(&content, b"ActualText").is_some();
         let has_more = stuck::is_any(file, dict);
-        if (is_korean || has_meanings || has_more)
+        let is_heavy = self.heavy.contains(&id);
+        if (is_korean || has_meanings || has_more || is_heavy)
             && let Some(backend) = self.backend()
         {
-            if is_korean || has_meanings {
+            if is_korean || has_meanings || is_heavy {
                 let painted = painted::paragraphs(backend, ResourceScope::page(id), &content);
-                if has_meanings && painted::lacks_letters(elements, &painted) {
+                if is_heavy || (has_meanings && painted::lacks_letters(elements, &painted)) {
                     *elements = blocks::paragraphs(&painted);
                 } else if is_korean {
                     spaces::restore(elements, &painted);
@@ -152,49 +172,74 @@ impl Sheets<'_> {
     }
 }
 
-/// Reads the texts of all pages; a page that cannot be read has none.
-fn texts(parser: &PdfParser, count: u32, reading: &mut Reading<'_>) -> Vec<Vec<Element>> {
+/// Reads the texts of all pages; one that cannot be read, or is too heavy, has none.
+fn texts(
+    bytes: &[u8],
+    ids: &[Id],
+    heavy: &HashSet<Id>,
+    reading: &mut Reading<'_>,
+) -> Result<Vec<Vec<Element>>, ExtractError> {
+    let parser = opened(|| PdfParser::from_bytes(bytes))?;
     let mut texts: Vec<Vec<Element>> = Vec::new();
-    texts.resize_with(count as usize, Vec::new);
-    let (mut next, mut failed) = (1, 0u32);
-    while next <= count {
-        let options = PageStreamOptions {
-            parallel: false,
-            suppress_low_confidence_ocr: false,
-            pages: PageSelection::Range(next..=count),
-            ..PageStreamOptions::default()
-        };
-        let ended = guarded(|| {
-            let _ = parser.for_each_page(options, |event| {
-                match event {
-                    ParseEvent::PageParsed(page) => {
-                        let number = page.number;
-                        let mut flow = Flow::default();
-                        blocks::add(page, &mut flow);
-                        if let Some(text) = texts.get_mut(number.wrapping_sub(1) as usize) {
-                            *text = flow.finish().1.into_vec();
-                        }
-                        next = number + 1;
-                    }
-                    ParseEvent::PageFailed { page, .. } => {
-                        failed += 1;
-                        next = page + 1;
-                    }
-                    _ => {}
-                }
-                ControlFlow::Continue(())
-            });
-        });
-        if ended.is_some() {
-            break;
+    texts.resize_with(ids.len(), Vec::new);
+    let (mut next, mut failed) = (0, 0u32);
+    while next < ids.len() {
+        let light = ids[next..]
+            .iter()
+            .take_while(|id| !heavy.contains(id))
+            .count();
+        let end = next + light;
+        if light > 0 && !read_texts(&parser, end, &mut next, &mut texts, &mut failed) {
+            // The page that was being read made the parser panic.
+            failed += 1;
+            next += 1;
+            continue;
         }
-        failed += 1;
-        next += 1;
+        next = end + 1;
     }
     if failed > 0 {
-        reading.note(format!("{failed} pages could not be read"));
+        reading.note(format!("pages that could not be read: {failed}"));
     }
-    texts
+    Ok(texts)
+}
+
+/// Reads pages from the one of index `next` up to before `end`; `next` becomes the first one that has not been read.
+/// `false` if the parser panics.
+fn read_texts(
+    parser: &PdfParser,
+    end: usize,
+    next: &mut usize,
+    texts: &mut [Vec<Element>],
+    failed: &mut u32,
+) -> bool {
+    let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+    let options = PageStreamOptions {
+        parallel: false,
+        suppress_low_confidence_ocr: false,
+        pages: PageSelection::Range(number(*next) + 1..=number(end)),
+        ..PageStreamOptions::default()
+    };
+    let ended = guarded(|| {
+        let _ = parser.for_each_page(options, |event| {
+            match event {
+                ParseEvent::PageParsed(page) => {
+                    *next = page.number as usize;
+                    let mut flow = Flow::default();
+                    blocks::add(page, &mut flow);
+                    if let Some(text) = next.checked_sub(1).and_then(|at| texts.get_mut(at)) {
+                        *text = flow.finish().1.into_vec();
+                    }
+                }
+                ParseEvent::PageFailed { page, .. } => {
+                    *failed += 1;
+                    *next = page as usize;
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        });
+    });
+    ended.is_some()
 }
 
 /// Calls the parser; `None` if it panics. It keeps nothing between calls that a panic could spoil.

@@ -314,18 +314,34 @@ fn mark(operands: &[PdfObject]) -> Mark {
 struct Lines {
     paragraphs: Vec<Vec<String>>,
     /// Where the last piece ended, which way it went, and how high its letters are.
-    last: Option<((f64, f64), (f64, f64), f64)>,
+    last: Option<Piece>,
+}
+
+#[derive(Clone, Copy)]
+struct Piece {
+    end: (f64, f64),
+    way: (f64, f64),
+    height: f64,
 }
 
 impl Lines {
     fn add(&mut self, text: &str, place: Matrix, end: (f64, f64), height: f64) {
         let length = place[0].hypot(place[1]).max(f64::MIN_POSITIVE);
         let along = (place[0] / length, place[1] / length);
-        let last = self.last.replace((end, along, height));
+        let last = self.last.replace(Piece {
+            end,
+            way: along,
+            height,
+        });
         if text.is_empty() {
             return;
         }
-        let Some((from, way, last_height)) = last.filter(|_| !self.paragraphs.is_empty()) else {
+        let Some(Piece {
+            end: from,
+            way,
+            height: last_height,
+        }) = last.filter(|_| !self.paragraphs.is_empty())
+        else {
             self.paragraphs.push(vec![text.to_owned()]);
             return;
         };

@@ -1,0 +1,229 @@
+//! PDF, books and archives made to be read at great cost, and what they hold apart from text.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{Cursor, Write};
+
+use dpe_extract::{ExtractError, Extraction, Input, Limits, Reason, extract};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+fn read(name: &str, bytes: &[u8]) -> Result<Extraction, ExtractError> {
+    let name = name.as_bytes();
+    extract(&Input { name, bytes }, &Limits::default())
+}
+
+fn reason(name: &str, bytes: &[u8]) -> Option<Reason> {
+    read(name, bytes).err().map(|error| error.reason)
+}
+
+fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in entries {
+        let options = SimpleFileOptions::default();
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn texts(extraction: &Extraction) -> Vec<Vec<&str>> {
+    let pages = extraction.pages.iter().map(|page| {
+        let elements = page.elements.iter();
+        elements
+            .filter_map(|element| element.text.as_deref())
+            .collect()
+    });
+    pages.collect()
+}
+
+/// A PDF of objects 1 (catalog), 2 (pages) and those given from 3 on; 3 is the page.
+fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
+    let first: [&[u8]; 2] = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+    ];
+    let all = first.into_iter().chain(objects.iter().map(Vec::as_slice));
+    let mut file = b"%PDF-1.7\n".to_vec();
+    let mut places = Vec::new();
+    for (number, object) in (1..).zip(all) {
+        places.push(file.len());
+        file.extend(format!("{number} 0 obj\n").bytes());
+        file.extend(object);
+        file.extend(b"\nendobj\n");
+    }
+    let start = file.len();
+    file.extend(format!("xref\n0 {}\n0000000000 65535 f \n", places.len() + 1).bytes());
+    for place in &places {
+        file.extend(format!("{place:010} 00000 n \n").bytes());
+    }
+    let size = places.len() + 1;
+    file.extend(
+        format!("trailer <</Size {size}/Root 1 0 R>>\nstartxref\n{start}\n%%EOF\n").bytes(),
+    );
+    file
+}
+
+fn stream(dict: &str, content: &[u8]) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(content).unwrap();
+    let packed = packed.finish().unwrap();
+    let head = format!(
+        "<<{dict}/Filter/FlateDecode/Length {}>>stream\n",
+        packed.len()
+    );
+    let mut object = head.into_bytes();
+    object.extend(packed);
+    object.extend(b"\nendstream");
+    object
+}
+
+const PAGE: &str = "<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R\
+    /Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>>>";
+const FONT: &str = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>";
+
+#[test]
+fn page_of_many_bytes_in_few_is_a_bomb() {
+    let zeros = vec![b' '; 40 << 20];
+    let file = pdf(&[PAGE.into(), stream("", &zeros), FONT.into()]);
+    assert_eq!(reason("a.pdf", &file), Some(Reason::Bomb));
+}
+
+#[test]
+fn objects_deep_in_objects_are_a_bomb() {
+    let deep = "[".repeat(200_000).into_bytes();
+    let file = pdf(&[PAGE.into(), stream("", b""), FONT.into(), deep.clone()]);
+    assert_eq!(reason("a.pdf", &file), Some(Reason::Bomb));
+    let within = [b"9 0 ".to_vec(), deep].concat();
+    let file = pdf(&[PAGE.into(), stream("/Type/ObjStm/N 1/First 4", &within)]);
+    assert_eq!(reason("a.pdf", &file), Some(Reason::Bomb));
+}
+
+#[test]
+fn forms_that_paint_each_other_many_times_do_not_cost_more_than_their_text_is_worth() {
+    let content = stream("", b"BT /F 10 Tf 20 20 Td (Words) Tj ET /X Do");
+    let mut objects = vec![PAGE.into(), content, FONT.into()];
+    for level in 0..11 {
+        let next = 7 + level;
+        let dict = format!(
+            "/Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X {next} 0 R>>>>"
+        );
+        objects.push(stream(&dict, "/X Do ".repeat(40).as_bytes()));
+    }
+    let read = read("a.pdf", &pdf(&objects)).unwrap();
+    assert_eq!(texts(&read), [["Words"]]);
+}
+
+#[test]
+fn pages_that_are_their_own_children_end() {
+    let page = "<</Type/Pages/Kids[3 0 R 2 0 R]/Count 9/Parent 2 0 R>>";
+    // No page can be found; that there is one is not claimed.
+    let read = read("a.pdf", &pdf(&[page.into()]));
+    assert!(read.is_err() || read.unwrap().pages.is_empty());
+}
+
+#[test]
+fn archive_in_archive_without_end_is_a_bomb() {
+    let mut archive = zip(&[("a.txt", b"word")]);
+    for _ in 0..10 {
+        archive = zip(&[("a.zip", &archive)]);
+    }
+    assert_eq!(reason("a.zip", &archive), Some(Reason::Bomb));
+}
+
+#[test]
+fn archive_that_unpacks_without_measure_is_a_bomb() {
+    let zeros = vec![b'0'; 48 << 20];
+    assert_eq!(
+        reason("a.zip", &zip(&[("a.txt", &zeros)])),
+        Some(Reason::Bomb)
+    );
+    let limits = Limits {
+        entries: 3,
+        ..Limits::default()
+    };
+    let many = zip(&[("a", b"1"), ("b", b"2"), ("c", b"3"), ("d", b"4")]);
+    let input = Input {
+        name: b"a.zip",
+        bytes: &many,
+    };
+    assert_eq!(extract(&input, &limits).unwrap_err().reason, Reason::Bomb);
+}
+
+#[test]
+fn archive_is_refused_only_if_all_its_documents_are() {
+    let half = zip(&[("a.json", b"{"), ("b.txt", b"word")]);
+    let extraction = read("a.zip", &half).unwrap();
+    assert_eq!(texts(&extraction), [["word"]]);
+    assert!(
+        extraction.notes[0].starts_with("a.json: "),
+        "{:?}",
+        extraction.notes
+    );
+    assert_eq!(
+        reason("a.zip", &zip(&[("a.json", b"{")])),
+        Some(Reason::Damaged)
+    );
+    assert!(
+        read("a.zip", &zip(&[("a.exe", b"MZ")]))
+            .unwrap()
+            .pages
+            .is_empty()
+    );
+}
+
+const CONTAINER: &[u8] = br#"<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+    <rootfiles><rootfile full-path="O/b.opf" media-type="application/oebps-package+xml"/></rootfiles></container>"#;
+
+const PACKAGE: &[u8] = br#"<package xmlns="http://www.idpf.org/2007/opf"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+    <dc:title>Book</dc:title><dc:creator>A</dc:creator><dc:creator>B</dc:creator></metadata><manifest>
+    <item id="a" href="t/a%20b.xhtml" media-type="application/xhtml+xml"/>
+    <item id="s" href="t/a%20b.xhtml#part" media-type="application/xhtml+xml"/>
+    <item id="m" href="missing.xhtml" media-type="application/xhtml+xml"/>
+    </manifest><spine><itemref idref="a"/><itemref idref="s"/><itemref idref="m"/><itemref idref="none"/></spine></package>"#;
+
+const CHAPTER: &[u8] = br#"<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>
+    <p><a id="x"/>Words</p><svg xmlns="http://www.w3.org/2000/svg"><image href="../i.gif"/></svg></body></html>"#;
+
+fn book(more: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut entries: Vec<(&str, &[u8])> = vec![
+        ("mimetype", b"application/epub+zip"),
+        ("META-INF/container.xml", CONTAINER),
+        ("O/b.opf", PACKAGE),
+        ("O/t/a b.xhtml", CHAPTER),
+        ("O/i.gif", b"GIF89a\x05\0\x04\0\0\0\0"),
+    ];
+    entries.extend(more);
+    zip(&entries)
+}
+
+#[test]
+fn book_has_a_page_for_each_text_of_its_spine() {
+    let extraction = read("a.epub", &book(&[])).unwrap();
+    assert_eq!(extraction.head.title.as_deref(), Some("Book"));
+    assert_eq!(extraction.head.doc_metadata["author"], "A, B");
+    assert_eq!(texts(&extraction), [vec!["Words"], vec![]]);
+    assert_eq!(extraction.blobs, [b"GIF89a\x05\0\x04\0\0\0\0"]);
+    assert_eq!(
+        extraction.notes,
+        ["the package has no part O/missing.xhtml"]
+    );
+}
+
+#[test]
+fn book_with_encrypted_texts_is_encrypted_and_one_with_obfuscated_fonts_is_not() {
+    let encryption = |algorithm: &str| {
+        format!(
+            "<encryption><EncryptedData><EncryptionMethod Algorithm='{algorithm}'/><CipherData>\
+             <CipherReference URI='O/t/a%20b.xhtml'/></CipherData></EncryptedData></encryption>"
+        )
+    };
+    let locked = encryption("http://www.w3.org/2001/04/xmlenc#aes128-cbc");
+    let locked = book(&[("META-INF/encryption.xml", locked.as_bytes())]);
+    assert_eq!(reason("a.epub", &locked), Some(Reason::Encrypted));
+    let fonts = encryption("http://www.idpf.org/2008/embedding");
+    let fonts = book(&[("META-INF/encryption.xml", fonts.as_bytes())]);
+    assert_eq!(reason("a.epub", &fonts), None);
+}
