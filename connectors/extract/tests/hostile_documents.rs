@@ -167,6 +167,25 @@ fn notes_and_styles_that_refer_to_themselves_end() {
 }
 
 #[test]
+fn part_of_many_notes_is_unpacked_once() {
+    let relations =
+        "<Relationships><Relationship Id='f' Type='x/footnotes' Target='f.xml'/></Relationships>";
+    let note = |id: usize| {
+        format!("<w:footnote w:id='{id}'><w:p><w:r><w:t>note {id}</w:t></w:r></w:p></w:footnote>")
+    };
+    let mark = |id: usize| format!("<w:p><w:r><w:footnoteReference w:id='{id}'/></w:r></w:p>");
+    let notes: String = (0..2000).map(note).collect();
+    let notes = format!("<w:footnotes xmlns:w='w'>{notes}</w:footnotes>");
+    let body: String = (0..2000).map(mark).collect();
+    let parts = [
+        ("word/_rels/document.xml.rels", relations),
+        ("word/f.xml", notes.as_str()),
+    ];
+    let extraction = word(&body, &parts).unwrap();
+    assert_eq!(texts(&extraction)[3998..], ["[^2000]", "note 1999"]);
+}
+
+#[test]
 fn damaged_part_costs_that_part_and_is_noted() {
     let relations = "<Relationships><Relationship Id='f' Type='x/footnotes' Target='f.xml'/>\
         <Relationship Id='s' Type='x/styles' Target='s.xml'/></Relationships>";
@@ -186,7 +205,7 @@ fn damaged_part_costs_that_part_and_is_noted() {
         .iter()
         .map(|note| note.split(": ").nth(1))
         .collect();
-    assert_eq!(parts, [Some("word/s.xml"), Some("word/f.xml")]);
+    assert_eq!(parts, [Some("word/f.xml"), Some("word/s.xml")]);
 }
 
 #[test]

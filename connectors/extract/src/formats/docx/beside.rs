@@ -16,7 +16,7 @@ struct Described {
     link: Option<String>,
 }
 
-impl Reader<'_, '_, '_> {
+impl Reader<'_, '_, '_, '_> {
     /// Adds the pictures of a drawing, and notes what else is in it.
     pub(super) fn graphic<'n, 't>(
         &mut self,

@@ -22,7 +22,7 @@ struct Kind {
     list: Option<(u32, Mark)>,
 }
 
-impl Reader<'_, '_, '_> {
+impl Reader<'_, '_, '_, '_> {
     /// Reads the body, with its sections.
     pub(super) fn body(
         &mut self,

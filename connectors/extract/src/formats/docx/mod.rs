@@ -6,15 +6,16 @@
 mod beside;
 mod block;
 mod fields;
+mod notes;
 mod numbering;
 mod run;
 mod styles;
 mod symbol;
 mod table;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use dpe_connector::content::{Category, Element, Metadata};
+use dpe_connector::content::{Category, Element};
 use roxmltree::Node;
 
 use crate::flow::{Container, Flow};
@@ -26,11 +27,14 @@ use crate::package::Package;
 use crate::pages;
 use crate::pictures::Pictures;
 use crate::reading::Reading;
-use crate::{Document, ExtractError, times, xml};
+use crate::{Document, ExtractError, xml};
 
 use fields::Fields;
+use notes::{Kind, Notes, Sources, Texts};
 use numbering::Numbering;
 use styles::Styles;
+
+pub(super) use notes::comment;
 
 /// Where every program puts the text, for packages that do not say.
 const USUAL_PART: &str = "word/document.xml";
@@ -52,7 +56,15 @@ pub(super) fn read(
     let main = main.unwrap_or(USUAL_PART).to_owned();
     let source = xml::text(&package.needed(&main, reading)?)?;
     let tree = xml::parse(&source, reading)?;
-    let mut reader = Reader::new(&main, tree.root_element(), package, reading)?;
+    let relations = Relations::of(&main, package, reading)?;
+    let notes = Texts::of(&relations, package, reading)?;
+    let notes = notes.trees(reading)?;
+    let sources = Sources::in_trees(&notes, package, reading)?;
+    let here = Surroundings {
+        relations,
+        fields: Fields::of_part(tree.root_element()),
+    };
+    let mut reader = Reader::new(here, sources, package, reading)?;
     reader.document(tree.root_element())?;
     let (title, pages) = reader.finish();
     head.title = head.title.or(title);
@@ -69,7 +81,7 @@ struct Surroundings {
 
 /// A document under way.
 #[derive(Debug)]
-struct Reader<'r, 'b, 'l> {
+struct Reader<'r, 'b, 'l, 't> {
     package: &'r mut Package<'b>,
     reading: &'r mut Reading<'l>,
     styles: Styles,
@@ -85,80 +97,45 @@ struct Reader<'r, 'b, 'l> {
     /// Whether headings are headings here: in the text, and not in headers and notes.
     is_text: bool,
     notes: Notes,
+    sources: Sources<'t>,
 }
 
-/// Notes that texts referred to, by their ids: to be read, and read already.
-#[derive(Debug, Default)]
-struct Notes {
-    footnotes: Marks,
-    endnotes: Marks,
-    comments: Marks,
-}
-
-#[derive(Debug, Default)]
-struct Marks {
-    labels: HashMap<String, String>,
-    waiting: Vec<String>,
-}
-
-impl Marks {
-    /// Returns the label of a note, a new one if it was not met before.
-    fn label(&mut self, id: &str, label_of: impl FnOnce(usize) -> String) -> &str {
-        if !self.labels.contains_key(id) {
-            let label = label_of(self.labels.len() + 1);
-            self.labels.insert(id.to_owned(), label);
-            self.waiting.push(id.to_owned());
-        }
-        &self.labels[id]
-    }
-}
-
-/// The parts with the notes of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Footnote,
-    Endnote,
-    Comment,
-}
-
-impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
+impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
     fn new(
-        main: &str,
-        root: Node<'_, '_>,
+        here: Surroundings,
+        sources: Sources<'t>,
         package: &'r mut Package<'b>,
         reading: &'r mut Reading<'l>,
     ) -> Result<Self, ExtractError> {
-        let relations = Relations::of(main, package, reading)?;
+        let part = |kind| here.relations.of_kind(kind).next().map(str::to_owned);
+        let (styles, numbering) = (part("styles"), part("numbering"));
         let mut reader = Self {
             package,
             reading,
             styles: Styles::default(),
             numbering: Numbering::default(),
             pictures: Pictures::default(),
-            here: Surroundings::default(),
+            here,
             flow: Flow::default(),
             pages: Vec::new(),
             title: None,
             in_body: true,
             is_text: true,
             notes: Notes::default(),
+            sources,
         };
-        if let Some(part) = relations.of_kind("styles").next() {
-            let styles = with_part(part, reader.package, reader.reading, |root, _, _| {
+        if let Some(part) = styles {
+            let styles = with_part(&part, reader.package, reader.reading, |root, _, _| {
                 Ok(Styles::read(root))
             })?;
             reader.styles = styles.unwrap_or_default();
         }
-        if let Some(part) = relations.of_kind("numbering").next() {
-            let lists = with_part(part, reader.package, reader.reading, |root, _, _| {
+        if let Some(part) = numbering {
+            let lists = with_part(&part, reader.package, reader.reading, |root, _, _| {
                 Ok(Numbering::read(root))
             })?;
             reader.numbering = lists.unwrap_or_default();
         }
-        reader.here = Surroundings {
-            relations,
-            fields: Fields::of_part(root),
-        };
         Ok(reader)
     }
 
@@ -193,15 +170,6 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
         if !elements.is_empty() {
             self.pages.push(elements);
         }
-    }
-
-    /// Reads the footnotes and comments of a block, and those in them.
-    fn notes_of_block(&mut self) -> Result<(), ExtractError> {
-        while self.in_body && !self.notes.are_read() {
-            self.read_notes(Kind::Footnote)?;
-            self.read_notes(Kind::Comment)?;
-        }
-        Ok(())
     }
 
     /// Reads the headers or footers of all sections, equal ones once.
@@ -259,86 +227,23 @@ impl<'r, 'b, 'l> Reader<'r, 'b, 'l> {
             fields: Fields::of_part(tree.root_element()),
         };
         let here = std::mem::replace(&mut self.here, there);
-        let in_body = std::mem::replace(&mut self.in_body, false);
-        let is_text = std::mem::replace(&mut self.is_text, false);
-        let result = read(self, tree.root_element());
+        let result = self.beside_text(|reader| read(reader, tree.root_element()));
         self.here = here;
-        self.is_text = is_text;
-        self.in_body = in_body;
         result
     }
 
-    /// Reads the notes that were referred to since the last time.
-    fn read_notes(&mut self, kind: Kind) -> Result<(), ExtractError> {
-        let waiting = std::mem::take(&mut self.notes.of(kind).waiting);
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        let part = self.here.relations.of_kind(kind.name()).next();
-        let Some(part) = part.map(str::to_owned) else {
-            return Ok(());
-        };
-        self.read_part(&part, |reader, root| {
-            let notes = root.children().filter(Node::is_element);
-            let by_id: HashMap<_, _> = notes
-                .filter_map(|note| Some((xml::attribute(note, "id")?, note)))
-                .collect();
-            for id in waiting {
-                if let Some(note) = by_id.get(id.as_str()) {
-                    let label = reader.notes.of(kind).labels[&id].clone();
-                    reader.flow.open(kind.container(label, *note));
-                    reader.blocks(*note)?;
-                    reader.flow.close();
-                }
-            }
-            Ok(())
-        })
+    /// Reads something that is not the text, where page breaks and headings are none.
+    fn beside_text(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<(), ExtractError>,
+    ) -> Result<(), ExtractError> {
+        let in_body = std::mem::replace(&mut self.in_body, false);
+        let is_text = std::mem::replace(&mut self.is_text, false);
+        let result = read(self);
+        self.in_body = in_body;
+        self.is_text = is_text;
+        result
     }
-}
-
-impl Notes {
-    fn are_read(&self) -> bool {
-        self.footnotes.waiting.is_empty() && self.comments.waiting.is_empty()
-    }
-
-    fn of(&mut self, kind: Kind) -> &mut Marks {
-        match kind {
-            Kind::Footnote => &mut self.footnotes,
-            Kind::Endnote => &mut self.endnotes,
-            Kind::Comment => &mut self.comments,
-        }
-    }
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Footnote => "footnotes",
-            Self::Endnote => "endnotes",
-            Self::Comment => "comments",
-        }
-    }
-
-    fn container(self, label: String, note: Node<'_, '_>) -> Container {
-        if self != Self::Comment {
-            return Container::Footnote { label };
-        }
-        let author = xml::attribute(note, "author").map(str::to_owned);
-        let created = xml::attribute(note, "date").and_then(times::rfc3339);
-        Container::Aside(comment(author, created))
-    }
-}
-
-/// Metadata of a comment.
-pub(in crate::formats) fn comment(author: Option<String>, created: Option<String>) -> Metadata {
-    let mut metadata = Metadata::new();
-    metadata.insert("comment".to_owned(), true.into());
-    for (name, value) in [("author", author), ("created", created)] {
-        if let Some(value) = value.filter(|value| (1..=1024).contains(&value.len())) {
-            metadata.insert(name.to_owned(), value.into());
-        }
-    }
-    metadata
 }
 
 /// Returns the properties of the sections, in their order; those under review are others' former ones.

@@ -3,7 +3,8 @@
 use roxmltree::Node;
 
 use super::fields::End;
-use super::{Kind, Reader, symbol};
+use super::notes::Kind;
+use super::{Reader, symbol};
 use crate::formats::fields;
 use crate::formats::ooxml::{alternative, math};
 use crate::inline::{Flat, Inline};
@@ -71,7 +72,7 @@ impl<'n, 't> Line<'n, 't> {
     }
 }
 
-impl Reader<'_, '_, '_> {
+impl Reader<'_, '_, '_, '_> {
     /// Adds the words below a node.
     pub(super) fn inline<'n, 't>(
         &mut self,
@@ -91,9 +92,9 @@ impl Reader<'_, '_, '_> {
                     self.inline(node, line)?;
                     line.inline.close_link();
                 }
-                "footnoteReference" => self.note(Kind::Footnote, node, line),
-                "endnoteReference" => self.note(Kind::Endnote, node, line),
-                "commentReference" => self.note(Kind::Comment, node, line),
+                "footnoteReference" | "endnoteReference" | "commentReference" => {
+                    self.note(node, line);
+                }
                 "drawing" | "pict" | "object" => self.graphic(node, line)?,
                 "oMath" | "oMathPara" => {
                     line.has_formula = true;
@@ -191,7 +192,10 @@ impl Reader<'_, '_, '_> {
     }
 
     /// Marks a note, which is read later. Comments have no mark in the text.
-    fn note(&mut self, kind: Kind, node: Node<'_, '_>, line: &mut Line<'_, '_>) {
+    fn note(&mut self, node: Node<'_, '_>, line: &mut Line<'_, '_>) {
+        let Some(kind) = Kind::of_reference(node.tag_name().name()) else {
+            return;
+        };
         let id = xml::attribute(node, "id").unwrap_or_default();
         let label = self.notes.of(kind).label(id, |number| match kind {
             Kind::Endnote => roman(number),

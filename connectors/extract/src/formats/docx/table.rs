@@ -29,7 +29,7 @@ struct Row {
     cells: Vec<Found>,
 }
 
-impl Reader<'_, '_, '_> {
+impl Reader<'_, '_, '_, '_> {
     pub(super) fn table(&mut self, table: Node<'_, '_>) -> Result<(), ExtractError> {
         let mut rows = Vec::new();
         content(table, "tr", &mut rows);
