@@ -128,6 +128,21 @@ pub(super) fn shapes(bytes: &[u8]) -> HashMap<u32, Shape> {
     found
 }
 
+/// Pictures that were read, by where they are: many shapes may show the same.
+#[derive(Debug, Default)]
+pub(super) struct Known(HashMap<usize, Option<Picture>>);
+
+impl Known {
+    /// Returns the picture that is at a place, made at most once.
+    pub(super) fn picture(
+        &mut self,
+        place: usize,
+        make: impl FnOnce() -> Option<Picture>,
+    ) -> Option<Picture> {
+        self.0.entry(place).or_insert_with(make).clone()
+    }
+}
+
 /// Returns a picture that is in a record of its own, or in one of the store.
 pub(super) fn picture(record: &Record<'_>, reading: &mut Reading<'_>) -> Option<Picture> {
     if record.kind == kind::STORE_ENTRY {

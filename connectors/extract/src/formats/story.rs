@@ -236,6 +236,17 @@ fn grid(rows: &[Row]) -> Grid {
     grid
 }
 
+/// Whether blocks say nothing: a header whose number of the page is left out may have a dash.
+pub(crate) fn is_silent(blocks: &[Block]) -> bool {
+    blocks.iter().all(|block| match block {
+        Block::Paragraph(_, flat) => {
+            flat.pictures.is_empty() && !flat.text.contains(char::is_alphanumeric)
+        }
+        Block::PageBreak => true,
+        Block::Table(..) | Block::Within(..) => false,
+    })
+}
+
 /// Returns what holds the text of a comment.
 pub(crate) fn comment() -> Container {
     let mut said = Metadata::new();

@@ -16,6 +16,7 @@ pub(super) enum Table {
     Furniture = 11,
     CharacterRuns = 12,
     ParagraphRuns = 13,
+    Fonts = 15,
     Pieces = 33,
     Anchors = 40,
     EndnoteMarks = 46,

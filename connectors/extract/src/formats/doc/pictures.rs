@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::fib::{Fib, Table, u16_at, u32_at};
-use crate::formats::escher::{self, Records, Shape, kind};
+use crate::formats::escher::{self, Known, Records, Shape, kind};
 use crate::inline::Picture;
+use crate::pictures::media_type;
 use crate::reading::Reading;
 
 /// Kinds of pictures in the line: a metafile itself, or a drawing with a name or without one.
@@ -13,12 +14,7 @@ const DRAWING: u16 = 0x64;
 const NAMED_DRAWING: u16 = 0x66;
 
 /// Reads a picture in the line.
-pub(super) fn in_line(
-    data: &[u8],
-    at: u32,
-    is_old: bool,
-    reading: &mut Reading<'_>,
-) -> Option<Picture> {
+pub(super) fn in_line(data: &[u8], at: u32, reading: &mut Reading<'_>) -> Option<Picture> {
     let data = data.get(at as usize..)?;
     let length = (u32_at(data, 0)? as usize).min(data.len());
     let header = usize::from(u16_at(data, 4)?);
@@ -26,11 +22,11 @@ pub(super) fn in_line(
     let content = match u16_at(data, 6)? {
         NAMED_DRAWING => content.get(1 + usize::from(*content.first()?)..)?,
         DRAWING => content,
-        // Since Word 97 that is what a form field keeps of itself.
-        _ if !is_old || content.is_empty() => return None,
+        // Form fields keep there what they are made of.
         _ => {
+            let mime_type = media_type(content, "")?;
             let blob = reading.blob(content.to_vec());
-            return Some(Picture::of_bytes(blob, Some("image/wmf")));
+            return Some(Picture::of_bytes(blob, Some(mime_type)));
         }
     };
     let mut shape = Shape::default();
@@ -54,6 +50,7 @@ pub(super) struct Anchored {
     /// Where the store's pictures are in the document stream.
     store: Vec<u32>,
     anchors: BTreeMap<usize, u32>,
+    known: Known,
 }
 
 impl Anchored {
@@ -91,15 +88,17 @@ impl Anchored {
 
     /// Reads the picture that is anchored at a character.
     pub(super) fn at(
-        &self,
+        &mut self,
         character: usize,
         document: &[u8],
         reading: &mut Reading<'_>,
     ) -> Option<Picture> {
         let shape = self.shapes.get(self.anchors.get(&character)?)?;
         let place = self.store.get(shape.picture.checked_sub(1)?)?;
-        let record = Records(document.get(*place as usize..)?).next()?;
-        let mut picture = escher::picture(&record, reading)?;
+        let mut picture = self.known.picture(*place as usize, || {
+            let record = Records(document.get(*place as usize..)?).next()?;
+            escher::picture(&record, reading)
+        })?;
         picture.alt = shape.description.clone();
         Some(picture)
     }

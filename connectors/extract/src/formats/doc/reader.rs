@@ -9,11 +9,12 @@ use super::fib::{Fib, Table, u16_at, u32_at};
 use super::notes::{self, Kind, Note};
 use super::pictures::{self, Anchored};
 use super::pieces::Text;
-use super::runs::{self, Changes, Runs};
-use super::styles::{Lists, Properties, Styles};
+use super::runs::{self, Changes, OldChanges, Runs};
+use super::styles::{self, Lists, Properties, Styles};
 use crate::ExtractError;
 use crate::codepage;
 use crate::flow::Container;
+use crate::formats::escher::Known;
 use crate::formats::fields;
 use crate::formats::story::{self, Block, Paragraph, Story};
 use crate::reading::Reading;
@@ -43,9 +44,12 @@ pub(super) struct Reader<'d, 'r, 'l> {
     characters: Runs<'d>,
     styles: Styles,
     lists: Lists,
+    /// The code pages of the fonts, of old documents.
+    fonts: Vec<Option<u16>>,
     notes: BTreeMap<usize, Note>,
     sections: BTreeMap<usize, bool>,
     anchored: Anchored,
+    in_line: Known,
     numbered: usize,
     depth: usize,
 }
@@ -57,6 +61,9 @@ struct Look {
     to: u32,
     is_hidden: bool,
     is_special: bool,
+    /// What a field keeps of itself stands where a picture would.
+    is_data: bool,
+    code_page: Option<u16>,
     picture: Option<u32>,
     symbol: Option<char>,
 }
@@ -78,6 +85,8 @@ struct Open {
     units: Vec<u16>,
     fields: Vec<Field>,
     is_furniture: bool,
+    /// The code page of the font, of old documents.
+    code_page: Option<u16>,
 }
 
 impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
@@ -105,9 +114,11 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             characters: runs(Table::CharacterRuns, false),
             styles: Styles::read(fib.table(Table::Styles, tables), fib.is_old),
             lists: Lists::read(fib, tables),
+            fonts: styles::code_pages(fib, tables),
             notes: notes::notes(fib, tables),
             sections: notes::sections(fib, tables, document),
             anchored: Anchored::read(fib, tables),
+            in_line: Known::default(),
             numbered: 0,
             depth: 0,
         })
@@ -120,7 +131,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         let mut seen = HashSet::new();
         for (is_header, range) in notes::furniture(self.fib, self.parts.tables) {
             let blocks = self.range(range, true);
-            if blocks.is_empty() || !seen.insert((is_header, format!("{blocks:?}"))) {
+            if story::is_silent(&blocks) || !seen.insert((is_header, format!("{blocks:?}"))) {
                 continue;
             }
             match is_header {
@@ -181,7 +192,12 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             let unit = self.text.units[at];
             let offset = self.text.offset(at).unwrap_or(u32::MAX);
             if !(look.from..look.to).contains(&offset) {
+                let before = look.code_page;
                 look = self.look(offset);
+                if look.code_page != before {
+                    open.flush(self.fib);
+                }
+                open.code_page = look.code_page;
             }
             if (0x13..=0x15).contains(&unit) {
                 if fields.contains(&at) {
@@ -287,7 +303,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             ..Look::default()
         };
         if self.fib.is_old {
-            look.is_special = true;
+            self.look_old(run.changes, &mut look);
             return look;
         }
         for (number, operand) in Changes(run.changes) {
@@ -295,6 +311,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             match number {
                 0x0800 | 0x083C => look.is_hidden |= is_on,
                 0x0855 => look.is_special = is_on,
+                0x0806 => look.is_data = is_on,
                 0x6A03 => {
                     look.picture = u32_at(operand, 0);
                     look.is_special = true;
@@ -309,6 +326,23 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         look
     }
 
+    /// Before Word 97 the numbers of changes are single bytes.
+    fn look_old(&self, changes: &[u8], look: &mut Look) {
+        look.is_special = true;
+        for (number, operand) in OldChanges(changes) {
+            let is_on = operand.first().is_some_and(|value| *value == 1);
+            match number {
+                65 | 92 => look.is_hidden |= is_on,
+                68 => look.picture = u32_at(operand, 0),
+                93 => {
+                    let font = u16_at(operand, 0).map_or(usize::MAX, usize::from);
+                    look.code_page = self.fonts.get(font).copied().flatten();
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn character(&mut self, unit: u16, at: usize, look: &Look, open: &mut Open) {
         if self.notes.contains_key(&at) {
             open.flush(self.fib);
@@ -316,7 +350,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             return;
         }
         match unit {
-            0x01 | 0x08 if look.is_special => {
+            0x01 | 0x08 if look.is_special && !look.is_data => {
                 open.flush(self.fib);
                 self.picture(at, look, open);
             }
@@ -370,7 +404,9 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             self.parts.data
         };
         let picture = match look.picture {
-            Some(place) => pictures::in_line(data, place, self.fib.is_old, self.reading),
+            Some(place) => self.in_line.picture(place as usize, || {
+                pictures::in_line(data, place, self.reading)
+            }),
             None => self.anchored.at(at, self.parts.document, self.reading),
         };
         if let Some(picture) = picture {
@@ -399,7 +435,7 @@ impl Open {
         let text = match fib.is_old {
             true => {
                 let bytes: Vec<u8> = units.iter().map(|unit| (*unit & 0xFF) as u8).collect();
-                codepage::decode(fib.code_page, &bytes)
+                codepage::decode(self.code_page.unwrap_or(fib.code_page), &bytes)
             }
             false => String::from_utf16_lossy(&units),
         };

@@ -135,3 +135,28 @@ impl<'d> Iterator for Changes<'d> {
         Some((number, operand))
     }
 }
+
+/// Changes of characters as Word 6 writes them: numbers of one byte, whose operands have known lengths.
+#[derive(Clone, Debug)]
+pub(super) struct OldChanges<'d>(pub(super) &'d [u8]);
+
+impl<'d> Iterator for OldChanges<'d> {
+    type Item = (u8, &'d [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (number, rest) = self.0.split_first()?;
+        let (skipped, length) = match number {
+            83 => (0, 0),
+            65..=67 | 71 | 75 | 85..=92 | 94 | 98 | 100 | 102 | 104 | 117..=119 => (0, 1),
+            69 | 72 | 80 | 93 | 96 | 97 | 99 | 101 | 107 | 109 | 110 => (0, 2),
+            73 | 95 => (0, 3),
+            70 => (0, 4),
+            68 | 74 | 81 | 82 | 103 | 105 | 106 | 108 => (1, usize::from(*rest.first()?)),
+            _ => return None,
+        };
+        let rest = rest.get(skipped..)?;
+        let (operand, rest) = rest.split_at(length.min(rest.len()));
+        self.0 = rest;
+        Some((*number, operand))
+    }
+}

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::fib::{Fib, Table, u16_at, u32_at};
 use super::runs::Changes;
+use crate::codepage;
 use crate::formats::story::CellForm;
 
 /// How far a style may be from what it is based on.
@@ -158,6 +159,24 @@ fn style(data: &[u8], base: usize, is_old: bool) -> Style {
         base: kind_and_base >> 4,
         properties,
     }
+}
+
+/// Returns the code pages of the fonts of a document of Word 6, as far as they have one of their own.
+pub(super) fn code_pages(fib: &Fib, tables: &[u8]) -> Vec<Option<u16>> {
+    let mut pages = Vec::new();
+    if !fib.is_old {
+        return pages;
+    }
+    // The length of all fonts comes first, then each with its own.
+    let mut rest = fib.table(Table::Fonts, tables).get(2..).unwrap_or(&[]);
+    while let Some((length, font)) = rest.split_first() {
+        let set = font.get(3).copied();
+        // What is of Western fonts may be of any: the document's language tells.
+        let set = set.filter(|set| *set != 0);
+        pages.push(set.and_then(codepage::of_character_set));
+        rest = font.get(usize::from(*length)..).unwrap_or(&[]);
+    }
+    pages
 }
 
 /// Which lists are numbered ([MS-DOC] §2.9.131, §2.9.150).

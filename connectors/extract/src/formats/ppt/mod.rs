@@ -69,8 +69,12 @@ pub(crate) fn read(
     }
     let mut found = Vec::new();
     let pictures = pictures.unwrap_or_default();
+    let mut stored = slide::Stored {
+        bytes: &pictures,
+        ..slide::Stored::default()
+    };
     for number in 0..book.slides.len() {
-        let (title, elements) = slide::read(&book, number, &pictures, reading);
+        let (title, elements) = slide::read(&book, number, &mut stored, reading);
         found.append(&mut pages::declared(title, Metadata::new(), elements));
     }
     Ok(Document { head, pages: found })

@@ -5,7 +5,7 @@ use dpe_connector::content::{Category, Element, Metadata};
 use super::book::{Book, furniture, record};
 use super::text::{Text, texts};
 use crate::flow::{Container, Flow, title};
-use crate::formats::escher::{self, Records, Shape, kind, u32_at};
+use crate::formats::escher::{self, Known, Records, Shape, kind, u32_at};
 use crate::inline::Inline;
 use crate::reading::Reading;
 
@@ -16,11 +16,18 @@ const CLIENT_DATA: u16 = 0xF011;
 /// Placeholders on notes that show something else: the slide, dates, numbers, headers and footers.
 const NOTES_BODY: [u8; 2] = [0x06, 0x0C];
 
+/// The stream of pictures, and those that were read from it.
+#[derive(Debug, Default)]
+pub(super) struct Stored<'p> {
+    pub(super) bytes: &'p [u8],
+    pub(super) known: Known,
+}
+
 /// Returns the title and the elements of a slide.
 pub(super) fn read(
     book: &Book<'_>,
     number: usize,
-    pictures: &[u8],
+    stored: &mut Stored<'_>,
     reading: &mut Reading<'_>,
 ) -> (Option<String>, Vec<Element>) {
     let listed = &book.slides[number];
@@ -30,7 +37,7 @@ pub(super) fn read(
         outline: texts(listed.outline.iter().copied()),
         is_written: vec![false; listed.outline.len()],
     };
-    slide.drawing(book, listed.data, pictures, reading);
+    slide.drawing(book, listed.data, stored, reading);
     slide.rest_of_outline();
     slide.furniture(book, listed.data);
     if let Some(notes) = book.notes(listed.data) {
@@ -52,34 +59,35 @@ impl Slide {
         &mut self,
         book: &Book<'_>,
         data: &[u8],
-        pictures: &[u8],
+        stored: &mut Stored<'_>,
         reading: &mut Reading<'_>,
     ) {
         for drawing in Records(data).filter(|record| record.kind == record::DRAWING) {
             escher::walk(drawing.data, &mut |record| {
                 if record.kind == kind::SHAPE {
-                    self.shape(book, record.data, pictures, reading);
+                    self.shape(book, record.data, stored, reading);
                 }
             });
         }
     }
 
-    fn shape(&mut self, book: &Book<'_>, data: &[u8], pictures: &[u8], reading: &mut Reading<'_>) {
+    fn shape(
+        &mut self,
+        book: &Book<'_>,
+        data: &[u8],
+        stored: &mut Stored<'_>,
+        reading: &mut Reading<'_>,
+    ) {
         let boxes = Records(data).filter(|record| record.kind == TEXT_BOX);
         for text_box in boxes {
             self.text_box(text_box.data);
         }
         let shape = Shape::read(data);
-        let place = shape
-            .picture
-            .checked_sub(1)
-            .and_then(|index| book.store.get(index));
-        let Some(place) = place else {
-            return;
-        };
-        let stored = pictures.get(*place as usize..).unwrap_or(&[]);
-        let picture = Records(stored).next();
-        let picture = picture.and_then(|record| escher::picture(&record, reading));
+        let picture = stored.known.picture(shape.picture, || {
+            let place = *book.store.get(shape.picture.checked_sub(1)?)?;
+            let record = Records(stored.bytes.get(place as usize..)?).next()?;
+            escher::picture(&record, reading)
+        });
         if let Some(mut picture) = picture {
             picture.alt = shape.description;
             let mut inline = Inline::default();

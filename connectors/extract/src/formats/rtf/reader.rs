@@ -288,7 +288,7 @@ impl<'r, 'l> Reader<'r, 'l> {
     /// Sections say the same header again and again; it is one.
     fn end_furniture(&mut self, is_header: bool, blocks: Vec<Block>) {
         let key = (is_header, format!("{blocks:?}"));
-        if blocks.is_empty() || !self.furniture.insert(key) {
+        if story::is_silent(&blocks) || !self.furniture.insert(key) {
             return;
         }
         let category = match is_header {

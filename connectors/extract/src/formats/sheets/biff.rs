@@ -66,6 +66,14 @@ impl<'b> Record<'b> {
         Some(f64::from_le_bytes(bytes.try_into().ok()?))
     }
 
+    /// Adds the data, and what continues it, to some that came before.
+    pub(super) fn append_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(self.data);
+        self.more
+            .iter()
+            .for_each(|more| bytes.extend_from_slice(more));
+    }
+
     /// Returns a reader of the data from some place on, through what continues it.
     pub(super) fn through(&self, at: usize) -> Through<'b> {
         let mut parts = vec![self.data.get(at..).unwrap_or(&[])];

@@ -7,6 +7,7 @@ use super::{Merged, Place, Sheet, document, furniture_texts};
 use crate::codepage::{self, WESTERN};
 use crate::format::Format;
 use crate::formats::compound::{self, Compound};
+use crate::formats::escher::{self, Known, Shape, kind};
 use crate::formats::{head, summary};
 use crate::reading::Reading;
 use crate::reason::Reason;
@@ -79,7 +80,7 @@ fn sheets(bytes: &[u8], reading: &mut Reading<'_>) -> Result<Vec<Sheet>, Extract
     }
     if book.version < 5 || book.sheets.is_empty() {
         let mut sheet = Sheet::new("", reading);
-        book.read_sheet(bytes, 0, &mut sheet);
+        book.read_sheet(bytes, 0, &mut sheet, reading);
         sheet.count_shared(reading)?;
         return Ok(vec![sheet]);
     }
@@ -91,7 +92,7 @@ fn sheets(bytes: &[u8], reading: &mut Reading<'_>) -> Result<Vec<Sheet>, Extract
             continue;
         }
         let mut sheet = Sheet::new(&listed.name, reading);
-        book.read_sheet(bytes, listed.at, &mut sheet);
+        book.read_sheet(bytes, listed.at, &mut sheet, reading);
         sheet.count_shared(reading)?;
         sheets.push(sheet);
     }
@@ -127,6 +128,8 @@ struct Book {
     formats: Formats,
     /// Before BIFF5 formats are numbered as they come.
     next_format: u16,
+    /// The drawings' store of pictures, as it goes through its records.
+    store: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -145,6 +148,7 @@ impl Book {
                 let listed = self.listed(record);
                 self.sheets.extend(listed);
             }
+            0x00EB => record.append_to(&mut self.store),
             0x00FC => self.read_strings(record.through(0)),
             0x041E | 0x001E => self.read_format(record),
             0x00E0 => self.formats.of_cells.push(record.u16(2).unwrap_or(0)),
@@ -220,12 +224,13 @@ impl Book {
         Some(codepage::decode(self.code_page.unwrap_or(WESTERN), bytes))
     }
 
-    fn read_sheet(&self, bytes: &[u8], at: usize, sheet: &mut Sheet) {
+    fn read_sheet(&self, bytes: &[u8], at: usize, sheet: &mut Sheet, reading: &mut Reading<'_>) {
         let mut reader = SheetReader {
             book: self,
             sheet,
             awaits_string: None,
             object: 0,
+            drawing: Vec::new(),
         };
         let mut depth = 0;
         for record in Records::new(bytes, at) {
@@ -239,6 +244,38 @@ impl Book {
                 break;
             }
         }
+        let drawing = reader.drawing;
+        self.read_pictures(&drawing, sheet, reading);
+    }
+
+    /// Reads the pictures of a sheet: its shapes name them by their places in the store.
+    fn read_pictures(&self, drawing: &[u8], sheet: &mut Sheet, reading: &mut Reading<'_>) {
+        if self.store.is_empty() {
+            return;
+        }
+        let mut shapes = Vec::new();
+        escher::walk(drawing, &mut |record| {
+            if record.kind == kind::SHAPE {
+                shapes.push(Shape::read(record.data));
+            }
+        });
+        let mut store = Vec::new();
+        escher::walk(&self.store, &mut |record| {
+            if record.kind == kind::STORE_ENTRY {
+                store.push(*record);
+            }
+        });
+        let mut known = Known::default();
+        for shape in shapes {
+            let picture = known.picture(shape.picture, || {
+                let entry = store.get(shape.picture.checked_sub(1)?)?;
+                escher::picture(entry, reading)
+            });
+            if let Some(mut picture) = picture {
+                picture.alt = shape.description;
+                sheet.pictures.push(picture);
+            }
+        }
     }
 }
 
@@ -250,6 +287,8 @@ struct SheetReader<'s> {
     awaits_string: Option<Place>,
     /// The kind of the last object.
     object: u16,
+    /// The sheet's drawing, as it goes through its records.
+    drawing: Vec<u8>,
 }
 
 /// The kind of objects that are comments.
@@ -266,6 +305,7 @@ impl SheetReader<'_> {
                     .comments
                     .extend(self.book.bytes(record.data, 6, length));
             }
+            0x00EC => record.append_to(&mut self.drawing),
             0x005D => self.object = record.u16(4).unwrap_or(0),
             0x01B6 => self.object_text(record),
             0x00E5 => self.merged(record),
