@@ -107,7 +107,7 @@ fn a_named_file_is_pushed_even_when_ignored_and_the_folder_knows_of_it() {
 #[test]
 fn what_a_partial_round_delivered_and_the_source_lost_is_deleted_by_the_next() {
     let place = three_documents();
-    place.write("broken.json", "{\"a\": \n");
+    place.write("broken.json", "\0\u{1}");
     let (report, run) = place.push();
     assert_eq!((report.outcome.as_str(), run.code), ("partial", Some(1)));
     assert_eq!(report.counts.created, 3);
@@ -165,7 +165,7 @@ fn renames_after_a_round_that_did_not_end_well_arrive_all_the_same() {
     let place = three_documents();
     place.pushed();
     place.rename("a.md", "b.md");
-    place.write("bad.json", "{");
+    place.write("bad.json", "\0\u{1}");
     assert_eq!(place.push().0.outcome, "partial");
     place.remove("bad.json");
     place.rename("b.md", "c.md");
@@ -179,7 +179,7 @@ fn a_copy_whose_original_goes_after_a_round_that_did_not_end_well() {
     place.pushed();
     place.write("copy.md", "# One\n\nFirst.\n");
     place.write("a.md", "Something else.\n");
-    place.write("bad.json", "{");
+    place.write("bad.json", "\0\u{1}");
     assert_eq!(place.push().0.outcome, "partial");
     place.remove("bad.json");
     place.remove("a.md");
@@ -216,7 +216,7 @@ fn what_the_connector_says_is_said_once_even_if_it_enumerates_twice() {
     place.write("data.bin", b"\0\x01\x02");
     place.pushed();
     place.write("a.md", "Changed.\n");
-    place.write("bad.json", "{");
+    place.write("bad.json", "\0\u{1}");
     place.push();
     place.write("a.md", "# One\n\nFirst.\n");
     let (report, run) = place.push();

@@ -34,7 +34,7 @@ fn quiet_says_nothing_when_all_is_well_and_something_when_not() {
     let place = place();
     let run = place.dpe(&["push", "-q", "docs"]);
     assert_eq!((run.code, &*run.stdout, &*run.stderr), (Some(0), "", ""));
-    place.write("b.json", "{");
+    place.write("b.json", "\0\u{1}");
     let run = place.dpe(&["push", "-q", "docs"]);
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.contains("b.json"), "{run:?}");
@@ -43,7 +43,7 @@ fn quiet_says_nothing_when_all_is_well_and_something_when_not() {
 #[test]
 fn a_failed_document_is_1() {
     let place = place();
-    place.write("b.json", "{");
+    place.write("b.json", "\0\u{1}");
     assert_eq!(place.dpe(&["push", "docs"]).code, Some(1));
 }
 

@@ -100,8 +100,8 @@ fn configurations_that_cannot_be_used_are_refused_at_once() {
 
 #[test]
 fn content_that_is_not_what_its_format_says_is_an_error_item() {
-    let folder = Folder::with(&[("a.json", "{\"a\":"), ("c.txt", "fine")]);
-    folder.write("b.ndjson", "{}\n{\n");
+    let folder = Folder::with(&[("a.json", "\0\u{1}"), ("c.txt", "fine")]);
+    folder.write("b.ndjson", "\0\u{1}");
     let scanned = connector(folder.root(), json!({})).scan(None);
     let expected = [
         "!a.json content_invalid",

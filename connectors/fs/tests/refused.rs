@@ -17,7 +17,11 @@ fn message<'s>(scanned: &'s Scanned, name: &str) -> &'s str {
 
 #[test]
 fn a_refusal_names_its_reason() {
-    let folder = Folder::with(&[("a.json", "{"), ("b.txt", "a\n\nb"), ("c.md", "12345678")]);
+    let folder = Folder::with(&[
+        ("a.json", "\0\u{1}"),
+        ("b.txt", "a\n\nb"),
+        ("c.md", "12345678"),
+    ]);
     let config = json!({"limits": {"elements": 1}, "max_file_bytes": 7});
     let scanned = connector(folder.root(), config).scan(None);
     let codes = ["!a.json", "!b.txt", "!c.md"].map(|name| format!("{name} content_invalid"));
@@ -30,7 +34,11 @@ fn a_refusal_names_its_reason() {
 
 #[test]
 fn what_is_to_be_skipped_is_counted_by_reason_in_every_round() {
-    let folder = Folder::with(&[("a.json", "[1]"), ("b.json", "{"), ("c.txt", "123456789")]);
+    let folder = Folder::with(&[
+        ("a.json", "[1]"),
+        ("b.json", "\0\u{1}"),
+        ("c.txt", "123456789"),
+    ]);
     folder.touch("b.json");
     let skip = json!({"damaged": "skip", "too_large": "skip"});
     let config = json!({"on_refused": skip, "max_file_bytes": 8});
@@ -40,7 +48,7 @@ fn what_is_to_be_skipped_is_counted_by_reason_in_every_round() {
     let skipped = "skipped 1 damaged file: b.json\nskipped 1 file that is too large: c.txt\n";
     assert_eq!(plugin.stderr(), skipped);
     // What had a document loses it.
-    folder.write("a.json", "[");
+    folder.write("a.json", "\0\u{1}");
     let scanned = plugin.scan(scanned.cursor.as_deref());
     assert_eq!(scanned.lines(), ["-a.json"]);
     assert!(scanned.incremental);
@@ -58,7 +66,7 @@ fn what_is_to_be_skipped_is_counted_by_reason_in_every_round() {
 
 #[test]
 fn a_file_that_is_named_is_never_skipped() {
-    let folder = Folder::with(&[("b.json", "{")]);
+    let folder = Folder::with(&[("b.json", "\0\u{1}")]);
     let config = json!({"on_refused": {"damaged": "skip"}, "only": ["b.json"]});
     let scanned = connector(folder.root(), config).scan(None);
     assert_eq!(scanned.lines(), ["!b.json content_invalid"]);

@@ -290,7 +290,11 @@ fn a_file_that_grows_too_large_is_an_error_whatever_claims_its_format() {
 
 #[test]
 fn too_large_and_broken_files_are_errors() {
-    let repository = Repository::with(&[("a.txt", "12345"), ("b.json", "{"), ("c.dat", "123456")]);
+    let repository = Repository::with(&[
+        ("a.txt", "12345"),
+        ("b.json", "\0\u{1}"),
+        ("c.dat", "123456"),
+    ]);
     let scanned = plugin(repository.root(), json!({"max_file_bytes": 4})).scan(None);
     assert_eq!(
         scanned.lines(),
@@ -633,7 +637,7 @@ fn a_hung_up_connector_ends() {
 
 #[test]
 fn what_is_refused_for_a_reason_to_be_skipped_is_counted() {
-    let repository = Repository::with(&[("a.json", "{"), ("b.txt", "b")]);
+    let repository = Repository::with(&[("a.json", "\0\u{1}"), ("b.txt", "b")]);
     let config = json!({"on_refused": {"damaged": "skip"}});
     let mut plugin = plugin(repository.root(), config);
     let lines = plugin.scan(None).lines();
