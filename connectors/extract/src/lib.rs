@@ -3,8 +3,8 @@
 //! The crate exists so that every connector that meets files (a folder, a repository, an
 //! attachment) makes the same document of the same bytes. It knows nothing of paths, file
 //! systems, networks, clocks or hashes: a file name is looked at for its extension only, and
-//! nothing about where or when a file was found can enter its content. `README.md` holds the
-//! mapping of each format.
+//! nothing about where or when a file was found can enter its content. `docs/mapping.md` of the repository holds
+//! the mapping of each format.
 
 mod addressed;
 mod codepage;
