@@ -48,6 +48,8 @@ pub(super) struct Reader<'r, 'l> {
     pub(super) row: RowForm,
     body: Story,
     stories: Vec<Story>,
+    /// Whether a section has ended, so that the next one begins a page unless it says otherwise.
+    pub(super) awaits_page: bool,
     footnotes: usize,
     furniture: HashSet<(bool, String)>,
     footers: Vec<Block>,
@@ -91,6 +93,7 @@ impl<'r, 'l> Reader<'r, 'l> {
             row: RowForm::default(),
             body: Story::default(),
             stories: Vec::new(),
+            awaits_page: false,
             footnotes: 0,
             furniture: HashSet::new(),
             footers: Vec::new(),
@@ -427,6 +430,9 @@ impl<'r, 'l> Reader<'r, 'l> {
             Destination::Story if self.is_shown() => {
                 if let Some(field) = self.fields.last_mut() {
                     field.has_result |= !text.trim().is_empty();
+                }
+                if self.stories.is_empty() && std::mem::take(&mut self.awaits_page) {
+                    self.story().page_break();
                 }
                 self.story().inline().push(text);
             }

@@ -225,7 +225,9 @@ impl Reader<'_, '_> {
             b"par" if self.group.destination == Destination::ShapeValue => self.character(" "),
             b"par" | b"sect" | b"nestcell" if in_story && !self.group.is_deleted => {
                 self.end_paragraph();
+                self.awaits_page |= name == b"sect";
             }
+            b"sbknone" | b"sbkcol" => self.awaits_page = false,
             b"cell" if in_story => self.end_cell(),
             b"row" if in_story => self.end_row(),
             b"page" if in_story => {
