@@ -11,10 +11,10 @@ mod facts;
 mod images;
 mod painted;
 mod samples;
-mod spaces;
 mod stuck;
 mod text_string;
 mod weight;
+mod written;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -47,7 +47,7 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     weight::check_depth(bytes)?;
     let file = opened(|| RawDocument::load(bytes))?;
-    weight::check_streams(&file, reading)?;
+    weight::check_streams(bytes, &file, reading)?;
     let ids: Vec<Id> = file.pages().into_values().collect();
     let most = reading.limits().pages;
     if ids.len() > most {
@@ -141,19 +141,17 @@ impl Sheets<'_> {
             return Ok(());
         };
         let content = images::content(file, dict);
-        let is_korean = spaces::is_korean(elements);
-        let has_meanings = memchr::memmem::find(&content, b"ActualText").is_some();
-        let has_more = stuck::is_any(file, dict);
         let is_heavy = self.heavy.contains(&id);
-        if (is_korean || has_meanings || has_more || is_heavy)
+        let doubts = Doubts::of(elements, &content);
+        let has_more = stuck::is_any(file, dict);
+        if (is_heavy || doubts.is_any() || has_more)
             && let Some(backend) = self.backend()
         {
-            if is_korean || has_meanings || is_heavy {
+            if is_heavy || doubts.is_any() {
                 let painted = painted::paragraphs(backend, ResourceScope::page(id), &content);
-                if is_heavy || (has_meanings && painted::lacks_letters(elements, &painted)) {
-                    *elements = blocks::paragraphs(&painted);
-                } else if is_korean {
-                    spaces::restore(elements, &painted);
+                match is_heavy {
+                    true => *elements = blocks::paragraphs(&painted),
+                    false => doubts.settle(elements, &painted),
                 }
             }
             if has_more {
@@ -169,6 +167,41 @@ impl Sheets<'_> {
             self.backend = RawBackend::load_bytes(self.bytes).ok().map(Box::new);
         }
         self.backend.as_deref()
+    }
+}
+
+/// Why the text of a page may not be what the page says.
+struct Doubts {
+    is_korean: bool,
+    has_meanings: bool,
+    has_bullets: bool,
+}
+
+impl Doubts {
+    fn of(elements: &[Element], content: &[u8]) -> Self {
+        Self {
+            is_korean: written::is_korean(elements),
+            has_meanings: memchr::memmem::find(content, b"ActualText").is_some(),
+            has_bullets: written::has_bullets(elements),
+        }
+    }
+
+    fn is_any(&self) -> bool {
+        self.is_korean || self.has_meanings || self.has_bullets
+    }
+
+    /// Compares a text with what is painted.
+    fn settle(&self, elements: &mut Vec<Element>, painted: &[Vec<String>]) {
+        if self.has_meanings && painted::lacks_letters(elements, painted) {
+            *elements = blocks::paragraphs(painted);
+            return;
+        }
+        if self.has_bullets {
+            written::restore_dashes(elements, painted);
+        }
+        if self.is_korean {
+            written::restore_spaces(elements, painted);
+        }
     }
 }
 

@@ -17,10 +17,14 @@ const UNSEEN: i64 = 1 << 1 | 1 << 5;
 /// Nothing has more levels of fields.
 const MOST_FIELDS: usize = 32;
 
-/// Returns whether anything is stuck onto a page.
+/// Returns whether anything that may have words is stuck onto a page.
 pub(super) fn is_any(file: &RawDocument, page: &PdfDict) -> bool {
     let all = entry(file, page, b"Annots").and_then(PdfObject::as_array);
-    all.is_some_and(|all| !all.is_empty())
+    all.unwrap_or_default().iter().any(|one| {
+        let one = file.resolve(one).as_dict();
+        let kind = one.and_then(|one| entry(file, one, b"Subtype")?.as_name());
+        kind.is_some_and(|kind| kind != b"Link" && kind != b"Popup")
+    })
 }
 
 /// Returns the texts of what is stuck onto a page, in the order of the file.

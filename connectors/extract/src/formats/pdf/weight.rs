@@ -2,7 +2,7 @@
 //!
 //! That parser keeps every operation of a page in memory, and follows objects within objects without a bound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use flate2::read::ZlibDecoder;
@@ -17,9 +17,6 @@ use crate::reason::Reason;
 
 /// Objects within objects; what programs write stays below ten.
 const MOST_DEPTH: usize = 100;
-
-/// Object numbers beyond are not looked at.
-const MOST_OBJECTS: i64 = 1 << 21;
 
 /// What the objects of one stream come to; programs write a hundred or so into each.
 const MOST_OBJECT_BYTES: u64 = 64 << 20;
@@ -98,16 +95,20 @@ fn is_nested(bytes: &[u8]) -> bool {
 ///
 /// `bomb` if they are out of proportion.
 pub(super) fn check_streams(
+    bytes: &[u8],
     file: &RawDocument,
     reading: &mut Reading<'_>,
 ) -> Result<(), ExtractError> {
-    let size = entry(file, file.trailer(), b"Size").and_then(PdfObject::as_i64);
-    let last = u32::try_from(size.unwrap_or(0).clamp(0, MOST_OBJECTS)).unwrap_or(0);
-    for number in 0..=last {
-        let stream = file.get_object((number, 0)).and_then(PdfObject::as_stream);
+    // Streams stand in the file as they are, each behind its number; tables of numbers may lie.
+    let mut known = HashSet::new();
+    for id in memchr::memmem::find_iter(bytes, b"obj").filter_map(|at| id_before(&bytes[..at])) {
+        let stream = file.get_object(id).and_then(PdfObject::as_stream);
         let Some(stream) = stream.filter(|stream| !is_picture(file, stream)) else {
             continue;
         };
+        if !known.insert(id) {
+            continue;
+        }
         let unpacked = unpacked_size(file, stream);
         let packed = stream.raw_data.len() as u64;
         if unpacked > SUSPICIOUS_BYTES && unpacked / SUSPICIOUS_RATIO > packed {
@@ -117,6 +118,24 @@ pub(super) fn check_streams(
         reading.unpacked(unpacked.saturating_sub(packed))?;
     }
     Ok(())
+}
+
+/// Returns the number and generation that stand before `obj`.
+fn id_before(bytes: &[u8]) -> Option<(u32, u16)> {
+    let (rest, generation) = last_number(bytes)?;
+    let (_, number) = last_number(rest)?;
+    Some((number.parse().ok()?, generation.parse().ok()?))
+}
+
+fn last_number(bytes: &[u8]) -> Option<(&[u8], &str)> {
+    let bytes = bytes.trim_ascii_end();
+    let digits = bytes
+        .iter()
+        .rev()
+        .take(10)
+        .take_while(|byte| byte.is_ascii_digit());
+    let (rest, number) = bytes.split_at(bytes.len() - digits.count());
+    Some((rest, std::str::from_utf8(number).ok()?))
 }
 
 fn is_picture(file: &RawDocument, stream: &PdfStream) -> bool {
@@ -215,7 +234,15 @@ impl<'d> Weights<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_depth;
+    use super::{check_depth, id_before};
+
+    #[test]
+    fn number_and_generation_stand_before_an_object() {
+        assert_eq!(id_before(b"endobj\n12 0 "), Some((12, 0)));
+        assert_eq!(id_before(b"12 3"), Some((12, 3)));
+        assert_eq!(id_before(b" end"), None);
+        assert_eq!(id_before(b""), None);
+    }
 
     #[test]
     fn depth_is_that_of_objects_and_not_of_streams() {

@@ -1,6 +1,10 @@
-//! Spaces between words of Korean, which the parser of pages takes for Chinese.
+//! What the parser of pages leaves out of a text and the page has: spaces between words of Korean, which it takes
+//! for Chinese, and the dash of an option (`-p`), which it takes for a bullet.
 
-use dpe_connector::content::Element;
+use dpe_connector::content::{Category, Element};
+
+/// So many letters tell one item from another.
+const ITEM_LETTERS: usize = 40;
 
 /// Whether a text is for the greater part Korean.
 pub(super) fn is_korean(elements: &[Element]) -> bool {
@@ -22,8 +26,37 @@ fn is_hangul(letter: char) -> bool {
     matches!(letter, '\u{1100}'..='\u{11FF}' | '\u{AC00}'..='\u{D7AF}')
 }
 
+/// Whether a page has items that began with a dash, or something else that looks like a bullet.
+pub(super) fn has_bullets(elements: &[Element]) -> bool {
+    elements.iter().any(is_bullet)
+}
+
+fn is_bullet(element: &Element) -> bool {
+    element.category == Category::ListItem && !element.metadata.contains_key("ordered")
+}
+
+/// Writes the dashes back that are painted directly before a text.
+pub(super) fn restore_dashes(elements: &mut [Element], painted: &[Vec<String>]) {
+    let painted = Dense::of(painted.iter().flatten().map(String::as_str));
+    let mut from = 0;
+    for element in elements.iter_mut().filter(|element| is_bullet(element)) {
+        let Some(text) = &mut element.text else {
+            continue;
+        };
+        let start: String = text.chars().take(ITEM_LETTERS).collect();
+        let Some(at) = painted.find(&Dense::of([start.as_str()]), from) else {
+            continue;
+        };
+        let before = painted.letters.get(..at).unwrap_or_default();
+        if before.ends_with('-') && painted.spaces.binary_search(&at).is_err() {
+            text.insert(0, '-');
+        }
+        from = at;
+    }
+}
+
 /// Writes the spaces that are painted into texts that have the same letters.
-pub(super) fn restore(elements: &mut [Element], painted: &[Vec<String>]) {
+pub(super) fn restore_spaces(elements: &mut [Element], painted: &[Vec<String>]) {
     let painted = Dense::of(painted.iter().flatten().map(String::as_str));
     let mut from = 0;
     for element in elements
@@ -94,7 +127,7 @@ impl Dense {
 mod tests {
     use dpe_connector::content::{Category, Element};
 
-    use super::restore;
+    use super::{restore_dashes, restore_spaces};
 
     #[test]
     fn spaces_come_back_where_they_are_painted() {
@@ -103,7 +136,7 @@ mod tests {
             Element::text(Category::NarrativeText, "이 설명서는GNU다"),
             Element::text(Category::NarrativeText, "없는글"),
         ];
-        restore(
+        restore_spaces(
             &mut elements,
             &[
                 vec!["설치 안내서 ".to_owned()],
@@ -115,5 +148,17 @@ mod tests {
             .map(|element| element.text.as_deref().unwrap())
             .collect();
         assert_eq!(texts, ["설치 안내서", "이 설명서는 GNU 다", "없는글"]);
+    }
+
+    #[test]
+    fn dashes_of_options_come_back_and_those_of_lists_do_not() {
+        let mut elements = ["V, --version", "A point", "other"]
+            .map(|text| Element::text(Category::ListItem, text));
+        let painted = ["-V, --version", "- A point", "• other"]
+            .map(str::to_owned)
+            .to_vec();
+        restore_dashes(&mut elements, &[painted]);
+        let texts = elements.map(|element| element.text.unwrap());
+        assert_eq!(texts, ["-V, --version", "A point", "other"]);
     }
 }
