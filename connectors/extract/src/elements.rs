@@ -81,6 +81,20 @@ impl Elements {
         self.0.len()
     }
 
+    /// Adds a line to the text of the last element if that is of a category and has room; `false` if not.
+    pub(crate) fn continue_text(&mut self, category: Category, line: &str) -> bool {
+        let last = self.0.last_mut().filter(|last| last.category == category);
+        let Some(text) = last.and_then(|last| last.text.as_mut()) else {
+            return false;
+        };
+        let has_room = text.len() + 1 + line.len() <= ELEMENT_BYTES;
+        if has_room {
+            text.push('\n');
+            text.push_str(line);
+        }
+        has_room
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -154,6 +154,13 @@ impl Flow {
             .push_text(Category::CodeSnippet, text, &metadata);
     }
 
+    /// Adds a line of code that is a paragraph of its own; such lines after each other are one code.
+    pub(crate) fn code_line(&mut self, line: &str) {
+        if !self.elements.continue_text(Category::CodeSnippet, line) {
+            self.code(line, None);
+        }
+    }
+
     /// Adds a formula that stands alone.
     pub(crate) fn formula(&mut self, text: &str) {
         self.elements

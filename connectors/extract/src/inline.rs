@@ -80,6 +80,14 @@ pub(crate) struct Flat {
 }
 
 impl Flat {
+    /// Returns what is left when the text was used.
+    pub(crate) fn into_pictures(self) -> Self {
+        Self {
+            pictures: self.pictures,
+            ..Self::default()
+        }
+    }
+
     /// Returns a picture without words around it.
     pub(crate) fn of_picture(picture: Option<Picture>) -> Self {
         Self {
@@ -224,6 +232,16 @@ impl Inline {
         }
         self.close_link();
         std::mem::take(self).flat()
+    }
+
+    /// As [`take`](Self::take), with the white space at the ends, and without links: of code.
+    pub(crate) fn take_code(&mut self) -> Flat {
+        let text = self.text.clone();
+        Flat {
+            text,
+            links: Vec::new(),
+            ..self.take()
+        }
     }
 
     fn flat(mut self) -> Flat {

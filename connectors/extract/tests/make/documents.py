@@ -147,8 +147,10 @@ def by_hand():
              '<w:p><w:pPr><w:pageBreakBefore/></w:pPr>' + run('Next') + '</w:p>'
              '<w:tbl><w:tr><w:tc><w:p>' + run('framed') + '</w:p></w:tc></w:tr></w:tbl>'
              '<w:p><w:pPr><w:sectPr><w:type w:val="continuous"/></w:sectPr></w:pPr>' + run('One section.') + '</w:p>'
-             '<w:p>' + run('Another.') + '</w:p><w:sectPr/>')
-    kinds = {'footnotes': 'footnote', 'endnotes': 'endnote', 'comments': 'comment'}
+             '<w:p>' + run('Another.') + '</w:p>')
+    code = '<w:p><w:pPr><w:pStyle w:val="Code"/></w:pPr>{}</w:p>'
+    body += code.format(run('if x:')) + code.format('') + code.format(run('    y()')) + '<w:sectPr/>'
+    kinds = ['footnotes', 'endnotes', 'comments', 'styles']
     office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships'
     package = 'http://schemas.openxmlformats.org/package/2006/'
     relation = '<Relationship Id="r{}" Type="' + office + '/{}" Target="{}"/>'
@@ -163,6 +165,7 @@ def by_hand():
         'word/footnotes.xml': f'<w:footnotes {W}><w:footnote w:id="0" w:type="separator"><w:p/></w:footnote><w:footnote w:id="5"><w:p><w:r>'
         '<w:footnoteRef/></w:r>' + run(' At the foot.') + '</w:p></w:footnote></w:footnotes>',
         'word/endnotes.xml': f'<w:endnotes {W}><w:endnote w:id="3"><w:p>' + run('At the end.') + '</w:p></w:endnote></w:endnotes>',
+        'word/styles.xml': f'<w:styles {W}><w:style w:type="paragraph" w:styleId="Code"><w:name w:val="HTML Preformatted"/></w:style></w:styles>',
         'word/comments.xml': f'<w:comments {W}><w:comment w:id="0" w:author="Carl" w:date="2024-01-02T03:04:05Z"><w:p>' + run('Is that so?')
         + '</w:p></w:comment></w:comments>',
     }

@@ -100,7 +100,10 @@ impl Reader<'_, '_, '_, '_> {
         let mut line = Line::new(self.in_body);
         self.inline(node, &mut line)?;
         let is_formula = line.is_formula();
-        let (parts, beside) = line.finish();
+        let (parts, beside) = match kind.role {
+            Role::Code | Role::CodeLine if self.is_text => line.finish_code(),
+            _ => line.finish(),
+        };
         let last = parts.len().saturating_sub(1);
         for (number, part) in parts.into_iter().enumerate() {
             if is_formula {
@@ -128,12 +131,12 @@ impl Reader<'_, '_, '_, '_> {
                 self.flow.text(Category::Title, flat);
             }
             (_, Role::Caption) => self.flow.text(Category::FigureCaption, flat),
-            (_, Role::Code) => {
-                self.flow.code(&flat.text, None);
-                self.flow.paragraph(Flat {
-                    pictures: flat.pictures,
-                    ..Flat::default()
-                });
+            (_, Role::Code | Role::CodeLine) => {
+                match kind.role {
+                    Role::Code => self.flow.code(&flat.text, None),
+                    _ => self.flow.code_line(&flat.text),
+                }
+                self.flow.paragraph(flat.into_pictures());
             }
             _ => self.emit_beside(kind, flat),
         }

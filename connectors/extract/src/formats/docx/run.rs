@@ -59,6 +59,12 @@ impl<'n, 't> Line<'n, 't> {
         (self.ended, self.beside)
     }
 
+    /// As [`finish`](Self::finish), with the white space that code begins with.
+    pub(super) fn finish_code(mut self) -> (Vec<Flat>, Vec<Beside<'n, 't>>) {
+        self.ended.push(self.inline.take_code());
+        (self.ended, self.beside)
+    }
+
     fn push(&mut self, text: &str) {
         self.has_words |= !text.trim().is_empty();
         self.inline.push(text);

@@ -27,7 +27,10 @@ pub(super) enum Role {
     Subtitle,
     Caption,
     Quote,
+    /// A code in one paragraph.
     Code,
+    /// A line of code.
+    CodeLine,
 }
 
 /// The list a paragraph is in, and how deep.
@@ -104,7 +107,8 @@ impl Styles {
             "subtitle" => Role::Subtitle,
             "caption" | "image caption" | "table caption" => Role::Caption,
             "quote" | "intense quote" | "block text" => Role::Quote,
-            "source code" | "code" | "html preformatted" | "macro" => Role::Code,
+            "source code" => Role::Code,
+            "code" | "html preformatted" | "macro" => Role::CodeLine,
             _ => Role::Text,
         });
         roles

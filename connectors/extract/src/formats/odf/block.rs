@@ -70,8 +70,11 @@ impl<'t> Reader<'_, '_, '_, 't> {
         });
         let mut line = Line::default();
         self.inline(node, &mut line)?;
-        let flat = line.inline.take();
         let role = self.styles.role(style);
+        let flat = match role {
+            Role::Code if self.is_text => line.inline.take_code(),
+            _ => line.inline.take(),
+        };
         self.emit(level, role, flat);
         self.beside(line.beside)?;
         if after && self.in_body {
@@ -94,11 +97,8 @@ impl<'t> Reader<'_, '_, '_, 't> {
             }
             (None, Role::Caption) => self.flow.text(Category::FigureCaption, flat),
             (None, Role::Code) => {
-                self.flow.code(&flat.text, None);
-                self.flow.paragraph(Flat {
-                    pictures: flat.pictures,
-                    ..Flat::default()
-                });
+                self.flow.code_line(&flat.text);
+                self.flow.paragraph(flat.into_pictures());
             }
             (None, Role::Quote) => {
                 self.flow.open(Container::Quote { alert: None });
