@@ -26,6 +26,7 @@ pub(super) struct Record<'b> {
 /// Kinds of records.
 pub(super) mod kind {
     pub(crate) const STORE_ENTRY: u16 = 0xF007;
+    pub(crate) const GROUP: u16 = 0xF003;
     pub(crate) const SHAPE: u16 = 0xF004;
     pub(crate) const SHAPE_ID: u16 = 0xF00A;
     pub(crate) const PROPERTIES: u16 = 0xF00B;

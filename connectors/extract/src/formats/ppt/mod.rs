@@ -4,6 +4,7 @@
 
 mod book;
 mod slide;
+mod table;
 mod text;
 
 use dpe_connector::content::Metadata;

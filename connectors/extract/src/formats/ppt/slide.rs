@@ -1,8 +1,11 @@
 //! One slide: its shapes in their order, and its notes.
 
+use std::collections::HashSet;
+
 use dpe_connector::content::{Category, Element, Metadata};
 
 use super::book::{Book, furniture, record};
+use super::table::{Table, refers_to_outline};
 use super::text::{Text, texts};
 use crate::flow::{Container, Flow, title};
 use crate::formats::escher::{self, Known, Records, Shape, kind, u32_at};
@@ -63,10 +66,18 @@ impl Slide {
         reading: &mut Reading<'_>,
     ) {
         for drawing in Records(data).filter(|record| record.kind == record::DRAWING) {
-            escher::walk(drawing.data, &mut |record| {
-                if record.kind == kind::SHAPE {
+            let mut in_tables = HashSet::new();
+            escher::walk(drawing.data, &mut |record| match record.kind {
+                kind::GROUP if !refers_to_outline(record.data) => {
+                    if let Some(table) = Table::read(record.data) {
+                        in_tables.extend(table.shapes.iter().map(|shape| shape.as_ptr()));
+                        self.flow.table(table.grid(), Vec::new());
+                    }
+                }
+                kind::SHAPE if !in_tables.contains(&record.data.as_ptr()) => {
                     self.shape(book, record.data, stored, reading);
                 }
+                _ => {}
             });
         }
     }

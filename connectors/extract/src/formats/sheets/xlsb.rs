@@ -288,3 +288,74 @@ fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     let bytes = data.get(at..at + 4)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Book, Records, rich_string};
+    use crate::formats::ooxml::relations::Relations;
+    use crate::formats::sheets::Sheet;
+    use crate::reading::Reading;
+
+    fn record(number: u16, data: &[u8]) -> Vec<u8> {
+        let mut bytes = match number {
+            0..0x80 => vec![number as u8],
+            _ => vec![(number & 0x7F) as u8 | 0x80, (number >> 7) as u8],
+        };
+        bytes.push((data.len() & 0x7F) as u8 | 0x80);
+        bytes.push((data.len() >> 7) as u8);
+        bytes.extend(data);
+        bytes
+    }
+
+    fn string(text: &str) -> Vec<u8> {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let mut bytes = (units.len() as u32).to_le_bytes().to_vec();
+        bytes.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        bytes
+    }
+
+    fn cell(number: u16, column: u8, format: u8, value: &[u8]) -> Vec<u8> {
+        let mut data = vec![column, 0, 0, 0, format, 0, 0, 0];
+        data.extend(value);
+        record(number, &data)
+    }
+
+    #[test]
+    fn cells_are_read_by_their_kinds() {
+        let mut book = Book::default();
+        let mut styles = record(617, b"");
+        styles.extend(record(47, b"\0\0\0\0"));
+        styles.extend(record(47, b"\0\0\x0E\0"));
+        styles.extend(record(618, b""));
+        book.read_styles(&styles);
+        let mut shared = vec![0];
+        shared.extend(string("shared \u{E9}"));
+        book.read_strings(&record(19, &shared));
+        let mut bytes = record(0, b"\x02\0\0\0\0\0\0\0");
+        bytes.extend(cell(2, 0, 0, &0x3FF0_0001_u32.to_le_bytes()));
+        bytes.extend(cell(5, 1, 1, &43_831.0_f64.to_le_bytes()));
+        bytes.extend(cell(7, 2, 0, b"\0\0\0\0"));
+        bytes.extend(cell(6, 3, 0, &string("own")));
+        bytes.extend(cell(10, 4, 0, b"\x01"));
+        bytes.extend(cell(11, 5, 0, b"\x2A"));
+        bytes.extend(cell(1, 6, 0, b""));
+        bytes.extend(cell(7, 7, 0, b"\x09\0\0\0"));
+        let limits = crate::Limits::default();
+        let reading = Reading::new(&limits, 1);
+        let mut sheet = Sheet::new("s", &reading);
+        book.read_sheet(&bytes, &Relations::default(), &mut sheet);
+        let expected = ["0.01", "2020-01-01", "shared \u{E9}", "own", "TRUE", "#N/A"];
+        let places = (0u32..).zip(expected);
+        let expected: Vec<_> = places
+            .map(|(at, text)| ((2, at), text.to_owned()))
+            .collect();
+        assert_eq!(sheet.cells, expected);
+    }
+
+    #[test]
+    fn lengths_that_lie_end_with_the_data() {
+        assert_eq!(rich_string(b"\0\xFF\xFF\xFF\x7Fab"), None);
+        assert_eq!(Records(b"\x83\x01\xFF\xFF\xFF\xFFab").count(), 1);
+        assert_eq!(Records(b"\x83").count(), 0);
+    }
+}
