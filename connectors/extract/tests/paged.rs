@@ -154,16 +154,16 @@ fn archive_that_unpacks_without_measure_is_a_bomb() {
 
 #[test]
 fn archive_is_refused_only_if_all_its_documents_are() {
-    let half = zip(&[("a.json", b"{"), ("b.txt", b"word")]);
+    let half = zip(&[("a.epub", b"PK\x03\x04"), ("b.txt", b"word")]);
     let extraction = read("a.zip", &half).unwrap();
     assert_eq!(texts(&extraction), [["word"]]);
     assert!(
-        extraction.notes[0].starts_with("a.json: "),
+        extraction.notes[0].starts_with("a.epub: "),
         "{:?}",
         extraction.notes
     );
     assert_eq!(
-        reason("a.zip", &zip(&[("a.json", b"{")])),
+        reason("a.zip", &zip(&[("a.epub", b"PK\x03\x04")])),
         Some(Reason::Damaged)
     );
     assert!(
