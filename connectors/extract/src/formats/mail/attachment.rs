@@ -1,8 +1,9 @@
 //! What is attached to a message: files by their own formats, pictures as such.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 
-use dpe_connector::content::{Category, Element, Metadata, Page};
+use dpe_connector::content::{BlobSource, Category, Element, Metadata, Page};
 
 use super::part::Part;
 use crate::elements::Elements;
@@ -45,16 +46,36 @@ impl<'f> File<'f> {
         let declared = self.mime_type.as_deref().unwrap_or_default();
         declared.starts_with("multipart/")
     }
+}
 
-    /// Whether an address in a page beside it means this file (RFC 2392, RFC 2557).
-    pub(super) fn is_at(&self, url: &str) -> bool {
-        match url.get(..4) {
-            Some(scheme) if scheme.eq_ignore_ascii_case("cid:") => {
-                let id = self.id.as_deref().unwrap_or_default();
-                !id.is_empty() && id.trim_matches(['<', '>']) == url[4..].trim()
+/// The files that a page shows, by their index, with their bytes as they are kept.
+pub(super) type Shown = BTreeMap<usize, BlobSource>;
+
+/// Files by the addresses that a page beside them has for them (RFC 2392, RFC 2557).
+pub(super) struct Addresses<'f>(HashMap<&'f str, usize>);
+
+impl<'f> Addresses<'f> {
+    /// Of two files with one address the first has it.
+    pub(super) fn new(files: &'f [File<'_>]) -> Self {
+        let mut addresses = HashMap::new();
+        for (index, file) in files.iter().enumerate() {
+            let id = file.id.as_deref().map(|id| id.trim_matches(['<', '>']));
+            for address in [id, file.location.as_deref()].into_iter().flatten() {
+                addresses.entry(address).or_insert(index);
             }
-            _ => self.location.as_deref() == Some(url),
         }
+        Self(addresses)
+    }
+
+    /// Returns the index of the file at an address.
+    pub(super) fn find(&self, url: &str) -> Option<usize> {
+        let scheme = url
+            .get(..4)
+            .filter(|scheme| scheme.eq_ignore_ascii_case("cid:"));
+        let address = scheme.map_or(url, |_| url[4..].trim());
+        (!address.is_empty())
+            .then(|| self.0.get(address).copied())
+            .flatten()
     }
 }
 

@@ -4,7 +4,7 @@ use dpe_connector::content::{Category, Metadata, Page};
 use mail_parser::decoders::charsets::map::charset_decoder;
 
 use super::alternative;
-use super::attachment::{self, File};
+use super::attachment::{self, Addresses, File, Shown};
 use super::envelope::Envelope;
 use super::part::{Kind, Part};
 use crate::addressed::Addressed;
@@ -60,7 +60,7 @@ pub(super) fn read(message: &Part<'_>, reading: &mut Reading<'_>) -> Result<Read
     let names = leaves.files.iter().filter_map(|file| file.name.clone());
     envelope.attachments = names.collect();
 
-    let mut shown = Vec::new();
+    let mut shown = Shown::new();
     let mut bodies: Vec<Elements> = Vec::new();
     for part in &leaves.texts {
         let mut body = Elements::default();
@@ -80,7 +80,7 @@ pub(super) fn read(message: &Part<'_>, reading: &mut Reading<'_>) -> Result<Read
             Other::Message(message) => {
                 attached.extend(read(message, reading)?.into_titled_pages());
             }
-            Other::File(index) if shown.contains(index) => {}
+            Other::File(index) if shown.contains_key(index) => {}
             Other::File(index) => {
                 let last = bodies.last_mut().unwrap_or(&mut first);
                 attached.extend(attachment::read(&leaves.files[*index], last, reading)?);
@@ -165,7 +165,7 @@ fn is_signature(part: &Part<'_>) -> bool {
 fn add_text(
     part: &Part<'_>,
     files: &[File<'_>],
-    shown: &mut Vec<usize>,
+    shown: &mut Shown,
     elements: &mut Elements,
     reading: &mut Reading<'_>,
 ) -> Result<(), ExtractError> {
@@ -183,16 +183,18 @@ fn add_text(
 pub(super) fn add_page(
     page: &str,
     files: &[File<'_>],
-    shown: &mut Vec<usize>,
+    shown: &mut Shown,
     elements: &mut Elements,
     reading: &mut Reading<'_>,
 ) -> Result<(), ExtractError> {
+    let addresses = Addresses::new(files);
     let mut find = |url: &str, reading: &mut Reading<'_>| {
-        let index = files.iter().position(|file| file.is_at(url))?;
-        shown.push(index);
+        let index = addresses.find(url)?;
         let file = &files[index];
-        let blob = reading.blob(file.bytes.to_vec());
-        Some(Picture::of_bytes(blob, file.mime_type.as_deref()))
+        let blob = shown
+            .entry(index)
+            .or_insert_with(|| reading.blob(file.bytes.to_vec()));
+        Some(Picture::of_bytes(blob.clone(), file.mime_type.as_deref()))
     };
     let page = html::page(page, page_format(), &mut Addressed::new(reading, &mut find));
     let page = reading.tolerated("a text part", page)?;

@@ -2,7 +2,7 @@
 
 use dpe_connector::content::{Category, Metadata, Page};
 
-use super::attachment::{self, File};
+use super::attachment::{self, File, Shown};
 use super::envelope::Envelope;
 use super::message::{self, Read};
 use super::part::Part;
@@ -95,7 +95,7 @@ fn at(
     let mut text = Elements::default();
     envelope.push_to(&mut text);
     let addresses = text.len();
-    let mut shown = Vec::new();
+    let mut shown = Shown::new();
     add_body(&storage, &files, &mut shown, &mut text, file, reading)?;
     let mut attached: Vec<Page> = Vec::new();
     for bytes in &signed {
@@ -106,7 +106,7 @@ fn at(
         attached.extend(inner.into_iter().skip(usize::from(is_known)));
     }
     for (index, file) in files.iter().enumerate() {
-        if !shown.contains(&index) {
+        if !shown.contains_key(&index) {
             attached.extend(attachment::read(file, &mut text, reading)?);
         }
     }
@@ -230,7 +230,7 @@ fn first(
 fn add_body(
     storage: &Storage,
     files: &[File<'_>],
-    shown: &mut Vec<usize>,
+    shown: &mut Shown,
     text: &mut Elements,
     file: &mut Compound<'_>,
     reading: &mut Reading<'_>,

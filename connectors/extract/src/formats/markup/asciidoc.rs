@@ -1,5 +1,7 @@
 //! AsciiDoc, by its lines.
 
+use dpe_connector::content::DocumentHead;
+
 use super::inline::{Link, Notation};
 use super::org::dedented;
 use super::writer::{Writer, indent};
@@ -41,8 +43,8 @@ pub(crate) fn read(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
-    let mut writer = Writer::new(&ASCIIDOC, head(format));
     let lines: Vec<&str> = text.lines().collect();
+    let mut writer = Writer::new(&ASCIIDOC, head(format), &lines);
     blocks(&lines, 0, &mut writer);
     Ok(writer.finish())
 }
@@ -376,7 +378,7 @@ fn container(mark: char, style: &str, inner: &[&str], depth: usize, writer: &mut
         writer.flow.open(Container::Quote { alert });
     }
     // Lists around it go on after it.
-    let mut part = Writer::new(&ASCIIDOC, dpe_connector::content::DocumentHead::default());
+    let mut part = Writer::new(&ASCIIDOC, DocumentHead::default(), inner);
     std::mem::swap(&mut part.flow, &mut writer.flow);
     blocks(inner, depth + 1, &mut part);
     part.end_lists();

@@ -27,7 +27,7 @@ pub(super) fn flat(text: &str, notation: &Notation) -> Flat {
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let before = text[..at].chars().next_back();
         // A link is written within a few lines: so much is looked at.
-        let near = &rest[..rest.floor_char_boundary(4096)];
+        let near = &rest[..rest.floor_char_boundary(2048)];
         let opens = before.is_none_or(|character| !character.is_alphanumeric());
         if opens && let Some(link) = (notation.link)(near) {
             inline.push(&text[written..at]);
@@ -59,7 +59,7 @@ fn marked<'t>(text: &'t str, marks: &[&str]) -> Option<(usize, &'t str)> {
         return None;
     }
     // A mark reaches over a few lines, not over a book.
-    let reach = rest.floor_char_boundary(2000);
+    let reach = rest.floor_char_boundary(500);
     let ends = rest[..reach].match_indices(mark).find(|(end, _)| {
         let words = &rest[..*end];
         let after = rest[end + mark.len()..].chars().next();

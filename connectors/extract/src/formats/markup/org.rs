@@ -20,8 +20,8 @@ pub(crate) fn read(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
-    let mut writer = Writer::new(&ORG, head(format));
     let lines: Vec<&str> = text.lines().collect();
+    let mut writer = Writer::new(&ORG, head(format), &lines);
     let mut at = 0;
     while at < lines.len() {
         at += block(&lines[at..], &mut writer);

@@ -1,6 +1,6 @@
 //! The blocks of a text on their way to the flow: what the three notations share.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use dpe_connector::content::{Category, DocumentHead};
 
@@ -22,34 +22,31 @@ pub(super) struct Writer {
     lines: Vec<String>,
     /// How far the markers of the open lists are indented, and whether they are ordered.
     lists: Vec<(usize, bool)>,
-    /// Ends that do not come any more, of blocks that were begun: they are not looked for again.
-    unclosed: BTreeSet<String>,
+    /// Where lines that could end a block come last, by their text in lowercase, and how many lines there are.
+    ends: (BTreeMap<String, usize>, usize),
     head: DocumentHead,
 }
 
 impl Writer {
-    pub(super) fn new(notation: &'static Notation, head: DocumentHead) -> Self {
+    pub(super) fn new(notation: &'static Notation, head: DocumentHead, lines: &[&str]) -> Self {
         Self {
             flow: Flow::default(),
             notation,
             lines: Vec::new(),
             lists: Vec::new(),
-            unclosed: BTreeSet::new(),
+            ends: (last_ends(lines), lines.len()),
             head,
         }
     }
 
-    /// Returns where the line is that ends a block, if it comes.
-    pub(super) fn end_of(&mut self, end: &str, lines: &[&str]) -> Option<usize> {
-        if self.unclosed.contains(end) {
-            return None;
-        }
+    /// Returns where the line is that ends a block, if it comes in the lines that are left.
+    pub(super) fn end_of(&self, end: &str, lines: &[&str]) -> Option<usize> {
+        let (last, count) = &self.ends;
+        let here = count - lines.len().min(*count);
+        last.get(&end.to_ascii_lowercase())
+            .filter(|last| **last >= here)?;
         let is_end = |line: &&str| line.trim().eq_ignore_ascii_case(end);
-        let found = lines.iter().position(is_end);
-        if found.is_none() {
-            self.unclosed.insert(end.to_owned());
-        }
-        found
+        lines.iter().position(is_end)
     }
 
     /// Adds a line to the paragraph.
@@ -198,6 +195,20 @@ impl Writer {
         self.head.title = self.head.title.or(leading_title);
         Document::of_elements(self.head, elements)
     }
+}
+
+/// No line that ends a block is longer, or begins otherwise.
+fn last_ends(lines: &[&str]) -> BTreeMap<String, usize> {
+    const LONGEST: usize = 200;
+    let ends = lines.iter().enumerate().filter_map(|(at, line)| {
+        let line = line.trim();
+        let is_end = line.len() <= LONGEST
+            && line.starts_with([
+                '#', ':', '-', '.', '=', '*', '_', '+', '/', '`', '|', '!', ',',
+            ]);
+        is_end.then(|| (line.to_ascii_lowercase(), at))
+    });
+    ends.collect()
 }
 
 fn verbatim(text: &str) -> Flat {

@@ -26,11 +26,11 @@ pub(crate) fn read(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
+    let lines: Vec<&str> = text.lines().collect();
     let mut reader = Reader {
-        writer: Writer::new(&RESTRUCTURED, head(format)),
+        writer: Writer::new(&RESTRUCTURED, head(format), &[]),
         adornments: Vec::new(),
     };
-    let lines: Vec<&str> = text.lines().collect();
     reader.blocks(&lines, 0);
     Ok(reader.writer.finish())
 }
