@@ -10,6 +10,9 @@ use crate::formats::story::CellForm;
 /// How far a style may be from what it is based on.
 const MAX_BASES: usize = 16;
 
+/// Changes that are kept in the data stream: those of the widest row are shorter.
+const MAX_KEPT: usize = 4096;
+
 /// What changes of properties say about a paragraph.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Properties {
@@ -43,7 +46,7 @@ impl Properties {
                 0xD608 => self.cells = cells(operand),
                 0x6645 | 0x6646 => {
                     let start = u32_at(operand, 0).unwrap_or(u32::MAX) as usize;
-                    let length = u16_at(data, start).map_or(0, usize::from);
+                    let length = u16_at(data, start).map_or(0, usize::from).min(MAX_KEPT);
                     let rest = data.get(start.saturating_add(2)..).unwrap_or(&[]);
                     // Changes there do not lead on to others.
                     self.take(&rest[..length.min(rest.len())], &[]);

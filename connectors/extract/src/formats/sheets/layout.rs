@@ -13,8 +13,8 @@ const FREE_PLACES: u64 = 256;
 /// Places for one used cell.
 const PLACES_PER_CELL: u64 = 16;
 
-/// Rows that merged cells may cover, together.
-const MAX_COVERED_ROWS: usize = 1 << 20;
+/// Rows that merged cells may cover, together: each cell of a row is compared with those over it.
+const MAX_COVERED_ROWS: usize = 1 << 16;
 
 /// Returns the table of a sheet's cells, if there are any.
 pub(super) fn grid(sheet: &mut Sheet) -> Option<Grid> {
