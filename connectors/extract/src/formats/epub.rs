@@ -127,14 +127,15 @@ fn declared_spine(
     let items = refs.filter_map(|item| {
         let item = manifest.get(xml::attribute(item, "idref")?)?;
         let media_type = xml::attribute(*item, "media-type").unwrap_or_default();
-        Some(Item {
-            path: resolved(&path, xml::attribute(*item, "href")?),
+        let href = xml::attribute(*item, "href")?;
+        let path = resolved(&path, href);
+        let is_new = known.insert(path.clone());
+        (is_new || !href.contains('#')).then(|| Item {
+            path,
             media_type: media_type.to_owned(),
         })
     });
-    Ok(items
-        .filter(|item| known.insert(item.path.clone()))
-        .collect())
+    Ok(items.collect())
 }
 
 /// Returns where the package document is.
