@@ -64,7 +64,7 @@ impl History for Folder {
 
     fn set_broken(&mut self, is_broken: bool) {
         match is_broken {
-            true => fs::write(self.at(BROKEN), "{\"broken").unwrap(),
+            true => fs::write(self.at(BROKEN), "\0\u{1}").unwrap(),
             false => {
                 let _ = fs::remove_file(self.at(BROKEN));
             }
