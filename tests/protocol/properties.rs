@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::proptest;
 
-#[path = "../../fuzz/src/lib.rs"]
+#[path = "../../fuzz/src/protocol.rs"]
 #[allow(
     dead_code,
     unreachable_pub,

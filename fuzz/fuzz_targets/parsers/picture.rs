@@ -1,0 +1,5 @@
+//! Any bytes as `a.jpg`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| dpe_fuzz::parsers::file("a.jpg", data));
