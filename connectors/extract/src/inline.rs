@@ -140,6 +140,7 @@ impl Inline {
     /// Drops white space with which nothing has been written yet.
     pub(crate) fn forget_space(&mut self) {
         self.text.clear();
+        self.links.clear();
         if let Some(link) = &mut self.open_link {
             link.start = 0;
         }

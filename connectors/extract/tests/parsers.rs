@@ -541,3 +541,19 @@ proptest! {
         file("a.pdf", format!("%PDF-1.4\n{words}").as_bytes());
     }
 }
+
+#[test]
+fn link_without_words_before_a_paragraph_is_no_link_of_the_paragraph() {
+    for page in [
+        "<p><a href='http://a/'>&nbsp;</a></p><p>\u{65e5}\u{672c}\u{8a9e}</p>",
+        "<div><a href='http://a/'><br></a><p>\u{d6}l</p></div>",
+    ] {
+        let input = Input {
+            name: b"a.html",
+            bytes: page.as_bytes(),
+        };
+        let made = extract(&input, &Limits::default()).unwrap();
+        let element = &made.pages[0].elements[0];
+        assert!(element.metadata.is_empty(), "{element:?}");
+    }
+}
