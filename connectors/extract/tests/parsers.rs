@@ -557,3 +557,33 @@ fn link_without_words_before_a_paragraph_is_no_link_of_the_paragraph() {
         assert!(element.metadata.is_empty(), "{element:?}");
     }
 }
+
+/// Returns the texts of all elements.
+fn texts(name: &str, bytes: &[u8]) -> Vec<String> {
+    let input = Input {
+        name: name.as_bytes(),
+        bytes,
+    };
+    let made = extract(&input, &Limits::default()).unwrap();
+    let elements = made.pages.into_iter().flat_map(|page| page.elements);
+    elements.filter_map(|element| element.text).collect()
+}
+
+#[test]
+fn rows_and_columns_that_no_program_takes_are_nowhere() {
+    let cell = |text: &str| format!("<c:table-cell><t:p>{text}</t:p></c:table-cell>");
+    let (first, last) = (cell("first"), cell("last"));
+    let far = "<c:table-row c:number-rows-repeated='4294967294'/>";
+    let wide = "<c:table-cell c:number-columns-repeated='4294967294'/>";
+    for rows in [
+        format!("<c:table-row>{first}</c:table-row>{far}<c:table-row>{last}</c:table-row>"),
+        format!("<c:table-row>{first}{wide}{last}</c:table-row>"),
+    ] {
+        let content = format!(
+            "<o:document-content xmlns:o='o' xmlns:t='t' xmlns:c='c'><o:body><o:spreadsheet><c:table>{rows}</c:table>\
+             </o:spreadsheet></o:body></o:document-content>"
+        );
+        let package = ODS.bytes(content.as_bytes());
+        assert_eq!(texts("a.ods", &package), ["first"]);
+    }
+}

@@ -16,6 +16,12 @@ const MAX_REPEATED: usize = 100_000;
 /// How many bytes their texts may have.
 const MAX_REPEATED_BYTES: u64 = 16 << 20;
 
+/// No program takes more rows; cells beyond are nowhere.
+const MOST_ROWS: u32 = 1 << 20;
+
+/// No program takes more columns.
+const MOST_COLUMNS: u32 = 1 << 14;
+
 /// Reads a workbook.
 ///
 /// # Errors
@@ -274,9 +280,11 @@ impl Reader {
         if row.cells.is_empty() {
             return;
         }
-        for number in 0..row.times {
+        let times = row.times.min(MOST_ROWS.saturating_sub(first));
+        for number in 0..times {
             for (column, times, text) in &row.cells {
-                for step in 0..*times {
+                let times = (*times).min(MOST_COLUMNS.saturating_sub(*column));
+                for step in 0..times {
                     let is_repeated = number > 0 || step > 0;
                     if is_repeated {
                         self.repeated += 1;
