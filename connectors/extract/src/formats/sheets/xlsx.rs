@@ -384,9 +384,7 @@ fn furniture_of(name: &str) -> Option<bool> {
 /// Returns the place that a name like `AB12` means.
 fn place(name: &str) -> Option<Place> {
     let name = name.trim();
-    let digits = name
-        .trim_start_matches('$')
-        .find(|character: char| character.is_ascii_digit())?;
+    let digits = name.find(|character: char| character.is_ascii_digit())?;
     let mut column: u32 = 0;
     for letter in name[..digits].chars() {
         let value = letter.to_ascii_uppercase();
@@ -420,7 +418,17 @@ mod tests {
         assert_eq!(place("A1"), Some((0, 0)));
         assert_eq!(place("XFD1048576"), Some((1_048_575, 16_383)));
         assert_eq!(place("AA10"), Some((9, 26)));
-        for name in ["", "A", "1", "A0", "é1", "AAAAAAAAAAAAAA1", "A99999999999"] {
+        assert_eq!(place("$AB$12"), Some((11, 27)));
+        for name in [
+            "",
+            "A",
+            "1",
+            "A0",
+            "é1",
+            "$é1",
+            "AAAAAAAAAAAAAA1",
+            "A99999999999",
+        ] {
             assert_eq!(place(name), None, "{name}");
         }
     }
