@@ -587,3 +587,12 @@ fn rows_and_columns_that_no_program_takes_are_nowhere() {
         assert_eq!(texts("a.ods", &package), ["first"]);
     }
 }
+
+#[test]
+fn second_destination_in_a_group_of_rich_text_loses_nothing() {
+    let rich = br"{\rtf1\ansi before\par {\header\header head}after\par}";
+    let found = texts("a.rtf", rich);
+    for word in ["before", "head", "after"] {
+        assert!(found.iter().any(|text| text.contains(word)), "{found:?}");
+    }
+}

@@ -109,15 +109,17 @@ impl Story {
     }
 
     /// Ends a row.
-    pub(crate) fn end_row(&mut self, is_header: bool, forms: Vec<CellForm>) {
+    pub(crate) fn end_row(&mut self, is_header: bool, forms: &[CellForm]) {
         if self.row.is_empty() {
             return;
         }
         let cells = std::mem::take(&mut self.row);
+        // A definition may be of many more cells than its rows have.
+        let forms = &forms[..forms.len().min(cells.len())];
         self.rows.push(Row {
             is_header,
             cells,
-            forms,
+            forms: forms.to_vec(),
         });
     }
 
@@ -164,7 +166,7 @@ impl Story {
             self.row.push(std::mem::take(&mut self.cell));
         }
         self.cell = Flat::default();
-        self.end_row(false, Vec::new());
+        self.end_row(false, &[]);
         let mut notes = std::mem::take(&mut self.anchored_in_table);
         if self.rows.is_empty() {
             self.blocks.append(&mut notes);

@@ -159,7 +159,10 @@ impl<'r, 'l> Reader<'r, 'l> {
     /// Begins a story of its own.
     pub(super) fn open_story(&mut self, kind: Kind) {
         let is_reached = self.group.destination != Destination::Nowhere;
-        if !is_reached || self.group.is_deleted || self.stories.len() >= MAX_STORIES {
+        // A second destination in a group is none: only one story ends with it.
+        let is_taken = matches!(self.group.ending, Ending::Story(_));
+        let is_full = self.stories.len() >= MAX_STORIES;
+        if !is_reached || is_taken || is_full || self.group.is_deleted {
             return;
         }
         self.flush();
@@ -205,8 +208,9 @@ impl<'r, 'l> Reader<'r, 'l> {
 
     pub(super) fn end_row(&mut self) {
         self.flush();
-        let (is_header, forms) = (self.row.is_header, self.row.cells.clone());
-        self.story().end_row(is_header, forms);
+        let (is_header, forms) = (self.row.is_header, std::mem::take(&mut self.row.cells));
+        self.story().end_row(is_header, &forms);
+        self.row.cells = forms;
     }
 
     fn open(&mut self) -> Result<(), ExtractError> {
