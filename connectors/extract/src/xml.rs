@@ -10,6 +10,9 @@ use crate::reading::Reading;
 use crate::reason::Reason;
 use crate::{ExtractError, decode};
 
+/// No part that is read as a tree has more nodes by intention; a tree of so many takes some 600 MB.
+const MOST_NODES: u32 = 8_000_000;
+
 /// Returns the text of a part, in the encoding that it declares or begins with.
 ///
 /// # Errors
@@ -37,19 +40,21 @@ pub(crate) fn parse<'t>(
 ) -> Result<Document<'t>, ExtractError> {
     let options = ParsingOptions {
         allow_dtd: true,
+        nodes_limit: MOST_NODES,
         ..ParsingOptions::default()
     };
-    let most = reading.limits().xml_depth;
-    if depth(text) > most {
-        let message = format!("XML nested more than {most} deep");
-        return Err(ExtractError::new(Reason::Bomb, message));
-    }
-    Document::parse_with_options(text, options).map_err(|error| match error {
+    let tree = Document::parse_with_options(text, options).map_err(|error| match error {
         roxmltree::Error::EntityReferenceLoop(_) | roxmltree::Error::NodesLimitReached => {
             ExtractError::new(Reason::Bomb, format!("XML: {error}"))
         }
         _ => ExtractError::damaged(format!("not well-formed XML: {error}")),
-    })
+    })?;
+    let most = reading.limits().xml_depth;
+    if is_deeper(&tree, most) {
+        let message = format!("XML nested more than {most} deep");
+        return Err(ExtractError::new(Reason::Bomb, message));
+    }
+    Ok(tree)
 }
 
 /// Returns the value of an attribute by its local name.
@@ -77,54 +82,32 @@ pub(crate) fn is(node: Node<'_, '_>, name: &str) -> bool {
     node.is_element() && node.tag_name().name() == name
 }
 
-/// Returns how deep tags are nested, without parsing: the parser itself must not meet more.
-fn depth(text: &str) -> u32 {
-    let bytes = text.as_bytes();
-    let (mut depth, mut deepest, mut at) = (0u32, 0, 0);
-    while let Some(next) = memchr::memchr(b'<', &bytes[at..]) {
-        at += next;
-        let rest = &bytes[at..];
-        let length = match rest.get(1) {
-            Some(b'!') if rest.starts_with(b"<!--") => through(rest, b"-->"),
-            Some(b'!') if rest.starts_with(b"<![CDATA[") => through(rest, b"]]>"),
-            Some(b'!' | b'?') => 2,
-            Some(b'/') => {
-                depth = depth.saturating_sub(1);
-                2
+/// Returns whether elements are nested more than so many deep. The parser does not care, but those who walk
+/// the tree go down step by step.
+fn is_deeper(tree: &Document<'_>, most: u32) -> bool {
+    let (mut node, mut depth) = (tree.root(), 0u32);
+    loop {
+        if let Some(child) = node.first_child() {
+            depth += u32::from(child.is_element());
+            if depth > most {
+                return true;
             }
-            _ => {
-                let length = tag_length(rest);
-                if rest.get(length.wrapping_sub(2)) != Some(&b'/') {
-                    depth += 1;
-                    deepest = deepest.max(depth);
-                }
-                length
-            }
-        };
-        at += length.min(rest.len());
-    }
-    deepest
-}
-
-fn through(rest: &[u8], end: &[u8]) -> usize {
-    memchr::memmem::find(rest, end).map_or(rest.len(), |at| at + end.len())
-}
-
-/// Returns the length of a tag; in the values of its attributes `>` is nothing special.
-fn tag_length(tag: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(next) = memchr::memchr3(b'>', b'"', b'\'', &tag[at..]) {
-        at += next + 1;
-        let byte = tag[at - 1];
-        if byte == b'>' {
-            return at;
+            node = child;
+            continue;
         }
-        match memchr::memchr(byte, &tag[at..]) {
-            Some(end) => at += end + 1,
-            None => return tag.len(),
+        loop {
+            depth -= u32::from(node.is_element());
+            if let Some(next) = node.next_sibling() {
+                depth += u32::from(next.is_element());
+                node = next;
+                break;
+            }
+            match node.parent() {
+                Some(parent) if !parent.is_root() => node = parent,
+                _ => return false,
+            }
         }
     }
-    tag.len()
 }
 
 fn declared_encoding(bytes: &[u8]) -> Option<&[u8]> {
@@ -163,6 +146,9 @@ mod tests {
     fn nesting_and_entities_are_bounded() {
         let deep = format!("{}{}", "<a>".repeat(300), "</a>".repeat(300));
         assert_eq!(failure(&deep), Some(Reason::Bomb));
+        for hidden in ["<?x <!--?>", "<!DOCTYPE a [<!ENTITY e \"<!--\">]>"] {
+            assert_eq!(failure(&format!("{hidden}{deep}")), Some(Reason::Bomb));
+        }
         let wide = format!(
             "<a>{}<!-- {} --></a>",
             "<b c='>'/>".repeat(300),
