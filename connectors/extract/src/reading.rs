@@ -127,7 +127,7 @@ impl<'a> Reading<'a> {
 
     /// Returns how many bytes more may come out.
     pub(crate) fn room(&self) -> u64 {
-        self.most_unpacked() - self.unpacked
+        self.most_unpacked().saturating_sub(self.unpacked)
     }
 
     /// Reads everything that `packed` unpacks to, and counts it.
@@ -235,6 +235,15 @@ mod tests {
         let mut large = Reading::new(&limits, 1 << 30);
         assert!(large.unpacked(UNSUSPICIOUS_BYTES + 5).is_ok());
         assert_eq!(large.unpacked(1).unwrap_err().reason, Reason::Bomb);
+    }
+
+    #[test]
+    fn nothing_more_comes_out_once_it_was_too_much() {
+        let limits = Limits::default();
+        let mut reading = Reading::new(&limits, 1);
+        assert!(reading.unpack(std::io::repeat(0)).is_err());
+        assert_eq!(reading.room(), 0);
+        assert_eq!(reading.unpack(&b"a"[..]).unwrap_err().reason, Reason::Bomb);
     }
 
     #[test]
