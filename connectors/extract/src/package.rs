@@ -3,6 +3,7 @@
 //!
 //! Every byte that comes out is counted against the limits. Knows nothing of what the parts mean.
 
+use std::collections::HashMap;
 use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
@@ -18,6 +19,9 @@ pub(crate) struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
     /// Names of the entries, by their number.
     names: Vec<String>,
+    /// The first entry of each name, as written and in lowercase.
+    numbers: HashMap<String, usize>,
+    folded: HashMap<String, usize>,
 }
 
 impl<'a> Package<'a> {
@@ -29,13 +33,22 @@ impl<'a> Package<'a> {
     pub(crate) fn open(bytes: &'a [u8], reading: &mut Reading<'_>) -> Result<Self, ExtractError> {
         let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(&error))?;
         let mut names = Vec::new();
+        let (mut numbers, mut folded) = (HashMap::new(), HashMap::new());
         for number in 0..archive.len() {
             reading.entry()?;
             let name = archive.name_for_index(number).and_then(Result::ok);
             let name = name.unwrap_or_default();
-            names.push(name.trim_start_matches('/').to_owned());
+            let name = name.trim_start_matches('/').to_owned();
+            numbers.entry(name.clone()).or_insert(number);
+            folded.entry(name.to_ascii_lowercase()).or_insert(number);
+            names.push(name);
         }
-        Ok(Self { archive, names })
+        Ok(Self {
+            archive,
+            names,
+            numbers,
+            folded,
+        })
     }
 
     /// Returns the names of all entries, in the order of the archive.
@@ -107,12 +120,9 @@ impl<'a> Package<'a> {
 
     fn number(&self, name: &str) -> Option<usize> {
         let name = name.trim_start_matches('/');
-        let exact = self.names.iter().position(|known| known == name);
-        exact.or_else(|| {
-            self.names
-                .iter()
-                .position(|known| known.eq_ignore_ascii_case(name))
-        })
+        let exact = self.numbers.get(name);
+        let found = exact.or_else(|| self.folded.get(&name.to_ascii_lowercase()));
+        found.copied()
     }
 }
 
