@@ -71,7 +71,7 @@ pub(super) fn notes(fib: &Fib, tables: &[u8]) -> BTreeMap<usize, Note> {
 
 /// Returns the texts of headers (`true`) and footers, in the order of the sections ([MS-DOC] §2.8.20).
 pub(super) fn furniture(fib: &Fib, tables: &[u8]) -> Vec<(bool, Range<usize>)> {
-    let base = (fib.lengths.body + fib.lengths.footnotes) as usize;
+    let base = fib.lengths.body as usize + fib.lengths.footnotes as usize;
     let length = fib.lengths.furniture;
     let places = places(fib.table(Table::Furniture, tables));
     let stories = places.windows(2).enumerate();

@@ -109,6 +109,6 @@ impl Text {
         let piece = self.pieces.get(after.checked_sub(1)?)?;
         let within = character - piece.first;
         let within = (within < piece.length).then_some(within as u32)?;
-        Some(piece.offset + within * piece.width)
+        piece.offset.checked_add(within.checked_mul(piece.width)?)
     }
 }

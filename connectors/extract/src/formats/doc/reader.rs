@@ -259,7 +259,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         let (paragraph, properties) = self.paragraph(offset);
         match unit {
             0x07 if properties.is_row_end => {
-                open.story.end_row(properties.is_header, properties.cells);
+                open.story.end_row(properties.is_header, &properties.cells);
             }
             0x07 => open.story.end_cell(),
             _ => open.story.end_paragraph(paragraph),
@@ -352,7 +352,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         match unit {
             0x01 | 0x08 if look.is_special && !look.is_data => {
                 open.flush(self.fib);
-                self.picture(at, look, open);
+                self.picture(unit == 0x08, at, look, open);
             }
             0x28 if look.is_special && look.symbol.is_some() => {
                 open.flush(self.fib);
@@ -394,7 +394,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         open.story.anchor(Some(container), blocks);
     }
 
-    fn picture(&mut self, at: usize, look: &Look, open: &mut Open) {
+    fn picture(&mut self, is_anchored: bool, at: usize, look: &Look, open: &mut Open) {
         if !open.is_shown() {
             return;
         }
@@ -403,7 +403,8 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         } else {
             self.parts.data
         };
-        let picture = match look.picture {
+        // What is anchored has a place as well, and it means nothing.
+        let picture = match look.picture.filter(|_| !is_anchored) {
             Some(place) => self.in_line.picture(place as usize, || {
                 pictures::in_line(data, place, self.reading)
             }),
