@@ -82,6 +82,35 @@ pub(crate) fn is(node: Node<'_, '_>, name: &str) -> bool {
     node.is_element() && node.tag_name().name() == name
 }
 
+/// Returns the nodes below one that are wanted, but none below another of them: whoever reads all of a node
+/// reads no text twice, however they are nested.
+pub(crate) fn outermost<'n, 't: 'n>(
+    top: Node<'n, 't>,
+    is_wanted: impl Fn(Node<'n, 't>) -> bool,
+) -> impl Iterator<Item = Node<'n, 't>> {
+    let mut next = top.first_child();
+    std::iter::from_fn(move || {
+        while let Some(here) = next {
+            let found = is_wanted(here);
+            let inside = here.first_child().filter(|_| !found);
+            next = inside.or_else(|| after(here, top));
+            if found {
+                return Some(here);
+            }
+        }
+        None
+    })
+}
+
+/// Returns the node that follows all of another one, as far as it is below the top.
+fn after<'n, 't>(node: Node<'n, 't>, top: Node<'n, 't>) -> Option<Node<'n, 't>> {
+    let mut here = node;
+    while here.next_sibling().is_none() {
+        here = here.parent().filter(|parent| *parent != top)?;
+    }
+    here.next_sibling()
+}
+
 /// Returns whether elements are nested more than so many deep. The parser does not care, but those who walk
 /// the tree go down step by step.
 fn is_deeper(tree: &Document<'_>, most: u32) -> bool {
@@ -124,7 +153,7 @@ fn declared_encoding(bytes: &[u8]) -> Option<&[u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, text};
+    use super::{is, outermost, parse, text};
     use crate::reading::Reading;
     use crate::{Limits, Reason};
 
@@ -140,6 +169,24 @@ mod tests {
         assert!(text(latin).unwrap().ends_with("<a>caf\u{e9}</a>"));
         assert!(text(b"<?xml version='1.0'?><a>caf\xE9</a>").is_err());
         assert_eq!(text(b"\xFF\xFE<\0a\0/\0>\0").unwrap(), "<a/>");
+    }
+
+    #[test]
+    fn outermost_nodes_hold_no_others() {
+        let source =
+            "<a><b n='1'><c><b n='2'/></c></b><c><c><b n='3'/></c>x</c><b n='4'/></a><!-- -->";
+        let tree = roxmltree::Document::parse(source).unwrap();
+        let numbers = |top| {
+            let found = outermost(top, |node| is(node, "b"));
+            found
+                .filter_map(|node| node.attribute("n"))
+                .collect::<Vec<_>>()
+                .concat()
+        };
+        assert_eq!(numbers(tree.root_element()), "134");
+        let first = tree.root_element().first_child().unwrap();
+        assert_eq!(numbers(first), "2");
+        assert_eq!(numbers(tree.root_element().last_child().unwrap()), "");
     }
 
     #[test]

@@ -256,3 +256,96 @@ fn document_without_its_main_part_is_damaged() {
     let parts = [("mimetype", TEXT), ("content.xml", "<o:document/>")];
     assert_eq!(read(&parts).unwrap_err().reason, Reason::Damaged);
 }
+
+const DECK: &str = "application/vnd.oasis.opendocument.presentation";
+const BOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
+
+fn times_deep(extraction: &Extraction) -> usize {
+    texts(extraction).concat().matches("deep").count()
+}
+
+#[test]
+fn open_document_with_elements_within_their_like_gives_their_text_once() {
+    let title = nested("<t:p>", "</t:p>", 200, "deep");
+    let content = format!(
+        "<o:document xmlns:o='o' xmlns:t='t' xmlns:d='d' xmlns:p='p'><o:body><o:presentation><d:page>\
+         <d:frame p:class='title'><d:text-box>{title}</d:text-box></d:frame></d:page></o:presentation></o:body></o:document>"
+    );
+    let keyword = nested("<m:keyword>", "</m:keyword>", 200, "deep");
+    let meta = format!("<m:meta xmlns:m='m'>{keyword}</m:meta>");
+    let extraction = read(&[
+        ("mimetype", DECK),
+        ("content.xml", &content),
+        ("meta.xml", &meta),
+    ])
+    .unwrap();
+    assert_eq!(times_deep(&extraction), 1);
+    assert_eq!(extraction.head.doc_metadata["keywords"], "deep");
+
+    let table = nested(
+        "<x:table><x:table-row><x:table-cell><t:p>",
+        "</t:p></x:table-cell></x:table-row></x:table>",
+        50,
+        "deep",
+    );
+    let object = format!(
+        "<o:document xmlns:o='o' xmlns:t='t' xmlns:x='x'><o:body>{table}</o:body></o:document>"
+    );
+    let body = "<t:p><d:frame><d:object xmlns:l='l' l:href='./Object 1'/></d:frame></t:p>";
+    let content = format!(
+        "<o:document xmlns:o='o' xmlns:t='t' xmlns:d='urn:drawing'><o:body><o:text>{body}</o:text></o:body></o:document>"
+    );
+    let extraction = read(&[
+        ("mimetype", TEXT),
+        ("content.xml", &content),
+        ("Object 1/content.xml", &object),
+    ])
+    .unwrap();
+    assert_eq!(times_deep(&extraction), 1);
+}
+
+#[test]
+fn comments_within_comments_give_their_text_once() {
+    let types = types("ppt/presentation.xml", SHOW);
+    let presentation = "<p:presentation xmlns:p='p' xmlns:r='r'><p:sldIdLst><p:sldId id='1' r:id='a'/></p:sldIdLst></p:presentation>";
+    let to_slide =
+        "<Relationships><Relationship Id='a' Type='x/slide' Target='s.xml'/></Relationships>";
+    let to_comments =
+        "<Relationships><Relationship Id='a' Type='x/comments' Target='c.xml'/></Relationships>";
+    let slide = "<p:sld xmlns:p='p'><p:cSld><p:spTree/></p:cSld></p:sld>";
+    let comment = nested(
+        "<cm><txBody><p>",
+        "</p></txBody></cm>",
+        80,
+        "<r><t>deep</t></r>",
+    );
+    let reply =
+        "<cm><replyLst><reply><txBody><p><r><t>reply</t></r></p></txBody></reply></replyLst></cm>";
+    let comments = format!("<cmLst>{comment}{reply}</cmLst>");
+    let extraction = read(&[
+        ("[Content_Types].xml", &types),
+        ("ppt/presentation.xml", presentation),
+        ("ppt/_rels/presentation.xml.rels", to_slide),
+        ("ppt/s.xml", slide),
+        ("ppt/_rels/s.xml.rels", to_comments),
+        ("ppt/c.xml", &comments),
+    ])
+    .unwrap();
+    assert_eq!(texts(&extraction), ["deep", "reply"]);
+
+    let types = self::types("xl/workbook.xml", BOOK);
+    let workbook = "<workbook xmlns:r='r'><sheets><sheet name='a' r:id='a'/></sheets></workbook>";
+    let to_sheet =
+        "<Relationships><Relationship Id='a' Type='x/worksheet' Target='s.xml'/></Relationships>";
+    let comment = nested("<comment><text>", "</text></comment>", 100, "<t>deep</t>");
+    let extraction = read(&[
+        ("[Content_Types].xml", &types),
+        ("xl/workbook.xml", workbook),
+        ("xl/_rels/workbook.xml.rels", to_sheet),
+        ("xl/s.xml", "<worksheet><sheetData/></worksheet>"),
+        ("xl/_rels/s.xml.rels", to_comments),
+        ("xl/c.xml", &format!("<comments>{comment}</comments>")),
+    ])
+    .unwrap();
+    assert_eq!(texts(&extraction), ["deep"]);
+}

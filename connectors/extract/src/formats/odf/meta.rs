@@ -34,7 +34,7 @@ fn read(
     let text = xml::text(&bytes)?;
     let tree = xml::parse(&text, reading)?;
     let said = |name: &'static str| {
-        let nodes = tree.descendants().filter(move |node| xml::is(*node, name));
+        let nodes = xml::outermost(tree.root(), move |node| xml::is(node, name));
         nodes.map(text_of).filter(|value| !value.trim().is_empty())
     };
     head.title = said("title").next().and_then(|title| flow::title(&title));

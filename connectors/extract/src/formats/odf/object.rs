@@ -4,6 +4,7 @@
 
 use roxmltree::Node;
 
+use super::table::{cells, rows};
 use super::{Reader, mathml};
 use crate::flow::Flow;
 use crate::formats::ooxml::properties::text_of;
@@ -38,7 +39,7 @@ impl Reader<'_, '_, '_, '_> {
 }
 
 /// Adds what an object holds. `false` if there is nothing to read.
-pub(super) fn read(object: Node<'_, '_>, flow: &mut Flow) -> bool {
+pub(super) fn read<'t>(object: Node<'t, 't>, flow: &mut Flow) -> bool {
     if let Some(formula) = object.descendants().find(|node| xml::is(*node, "math")) {
         let text = mathml::text(formula);
         flow.formula(&text);
@@ -48,7 +49,7 @@ pub(super) fn read(object: Node<'_, '_>, flow: &mut Flow) -> bool {
     body.is_some_and(|body| plain(body, flow))
 }
 
-fn plain(parent: Node<'_, '_>, flow: &mut Flow) -> bool {
+fn plain<'t>(parent: Node<'t, 't>, flow: &mut Flow) -> bool {
     let mut found = false;
     for node in parent.children().filter(Node::is_element) {
         match node.tag_name().name() {
@@ -69,19 +70,12 @@ fn plain(parent: Node<'_, '_>, flow: &mut Flow) -> bool {
     found
 }
 
-fn table(table: Node<'_, '_>, flow: &mut Flow) {
+fn table<'t>(table: Node<'t, 't>, flow: &mut Flow) {
     let mut grid = Grid::new();
-    let rows = table
-        .descendants()
-        .filter(|node| xml::is(*node, "table-row"));
-    for row in rows.take(MAX_CELLS) {
-        let is_header = row
-            .parent()
-            .is_some_and(|parent| xml::is(parent, "table-header-rows"));
-        let cells = row
-            .descendants()
-            .filter(|node| xml::is(*node, "table-cell"));
-        let mut texts: Vec<String> = cells.take(MAX_CELLS).map(cell).collect();
+    let mut all = Vec::new();
+    rows(table, false, &mut all);
+    for (row, is_header) in all.into_iter().take(MAX_CELLS) {
+        let mut texts: Vec<String> = cells(row).take(MAX_CELLS).map(cell).collect();
         while texts.last().is_some_and(String::is_empty) {
             texts.pop();
         }
@@ -99,7 +93,7 @@ fn table(table: Node<'_, '_>, flow: &mut Flow) {
 
 fn cell(cell: Node<'_, '_>) -> String {
     let mut inline = Inline::default();
-    for paragraph in cell.children().filter(|child| xml::is(*child, "p")) {
+    for paragraph in xml::outermost(cell, |node| xml::is(node, "p")) {
         inline.begin_line();
         inline.push_collapsed(&text_of(paragraph));
     }

@@ -30,7 +30,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
                 "notes" => self.notes_of_slide(shape)?,
                 "frame" if xml::attribute(shape, "class") == Some("title") => {
                     let mut line = Line::default();
-                    for paragraph in shape.descendants().filter(|node| xml::is(*node, "p")) {
+                    for paragraph in xml::outermost(shape, |node| xml::is(node, "p")) {
                         line.inline.begin_line();
                         self.inline(paragraph, &mut line)?;
                     }

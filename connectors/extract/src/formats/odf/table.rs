@@ -168,7 +168,11 @@ fn frames_blocks(rows: &[(Node<'_, '_>, bool)]) -> bool {
 }
 
 /// Collects the rows of a table, and whether they are of its header.
-fn rows<'t>(parent: Node<'t, 't>, is_header: bool, found: &mut Vec<(Node<'t, 't>, bool)>) {
+pub(super) fn rows<'t>(
+    parent: Node<'t, 't>,
+    is_header: bool,
+    found: &mut Vec<(Node<'t, 't>, bool)>,
+) {
     for child in parent.children().filter(Node::is_element) {
         match child.tag_name().name() {
             "table-row" => found.push((child, is_header)),
@@ -180,6 +184,6 @@ fn rows<'t>(parent: Node<'t, 't>, is_header: bool, found: &mut Vec<(Node<'t, 't>
 }
 
 /// Returns the cells of a row; what another one covers is none.
-fn cells<'t>(row: Node<'t, 't>) -> impl Iterator<Item = Node<'t, 't>> {
+pub(super) fn cells<'t>(row: Node<'t, 't>) -> impl Iterator<Item = Node<'t, 't>> {
     row.children().filter(|child| xml::is(*child, "table-cell"))
 }

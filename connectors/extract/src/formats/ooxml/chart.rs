@@ -25,9 +25,9 @@ const MAX_COLUMNS: usize = 1000;
 
 /// Adds what a chart (`c:chartSpace`, `cx:chartSpace`) shows.
 pub(in crate::formats) fn read(chart: Node<'_, '_>, flow: &mut Flow) {
-    for title in chart.descendants().filter(|node| xml::is(*node, "title")) {
+    for title in xml::outermost(chart, |node| xml::is(node, "title")) {
         let mut inline = Inline::default();
-        for paragraph in title.descendants().filter(|node| xml::is(*node, "p")) {
+        for paragraph in xml::outermost(title, |node| xml::is(node, "p")) {
             inline.begin_line();
             plain_paragraph(paragraph, &mut inline);
         }
@@ -55,7 +55,7 @@ const MAX_SPARSENESS: usize = 64;
 fn columns(chart: Node<'_, '_>) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let mut categories = BTreeMap::new();
-    for series in chart.descendants().filter(|node| xml::is(*node, "ser")) {
+    for series in xml::outermost(chart, |node| xml::is(node, "ser")) {
         let part = |names: &[&str]| {
             let mut children = series.children();
             children.find(|child| names.iter().any(|name| xml::is(*child, name)))
@@ -81,6 +81,9 @@ fn columns(chart: Node<'_, '_>) -> Vec<Column> {
     columns
 }
 
+/// More levels of categories than any chart has.
+const MAX_LEVELS: usize = 64;
+
 /// Returns cached points (`c:pt`, with `c:v`), by their number. Several levels of categories are written one after
 /// the other, the outermost first.
 fn values(node: Node<'_, '_>) -> BTreeMap<u32, String> {
@@ -88,24 +91,29 @@ fn values(node: Node<'_, '_>) -> BTreeMap<u32, String> {
     if let Some(direct) = node.children().find(|child| xml::is(*child, "v")) {
         values.insert(0, direct.text().unwrap_or_default().to_owned());
     }
+    let mut levels: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for point in node.descendants().filter(|node| xml::is(*node, "pt")) {
         let number = xml::attribute(point, "idx").and_then(|number| number.parse().ok());
         let value = point.children().find(|child| xml::is(*child, "v"));
         if let (Some(number), Some(value)) = (number, value.and_then(|value| value.text())) {
-            let known = values.entry(number).or_default();
-            if !known.is_empty() {
-                known.insert(0, ' ');
+            let known = levels.entry(number).or_default();
+            if known.len() < MAX_LEVELS {
+                known.push(value);
             }
-            known.insert_str(0, value);
         }
     }
+    let joined = levels.into_iter().map(|(number, mut names)| {
+        names.reverse();
+        (number, names.join(" "))
+    });
+    values.extend(joined);
     values
 }
 
 /// Columns of the charts of 2016 (`cx:`): their dimensions.
 fn extended(chart: Node<'_, '_>) -> Vec<Column> {
-    let is_dimension = |node: &Node<'_, '_>| xml::is(*node, "strDim") || xml::is(*node, "numDim");
-    let dimensions = chart.descendants().filter(is_dimension);
+    let is_dimension = |node| xml::is(node, "strDim") || xml::is(node, "numDim");
+    let dimensions = xml::outermost(chart, is_dimension);
     let columns = dimensions.map(|dimension| {
         let points = dimension.descendants().filter(|node| xml::is(*node, "pt"));
         let values = points.filter_map(|point| {
@@ -143,5 +151,50 @@ fn cell(text: Option<&String>) -> Cell<'_> {
     Cell {
         text: text.map(String::as_str).unwrap_or_default(),
         ..Cell::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::flow::Flow;
+
+    fn texts(source: &str) -> Vec<String> {
+        let tree = roxmltree::Document::parse(source).unwrap();
+        let mut flow = Flow::default();
+        read(tree.root_element(), &mut flow);
+        let elements = flow.finish().1.into_vec();
+        elements
+            .into_iter()
+            .filter_map(|element| element.text)
+            .collect()
+    }
+
+    #[test]
+    fn titles_and_series_within_others_are_read_once() {
+        let open = "<title>".repeat(100);
+        let close = "</title>".repeat(100);
+        let series = "<ser><val>".repeat(100);
+        let end = "</val></ser>".repeat(100);
+        let found = texts(&format!(
+            "<chart>{open}<p><t>name</t></p>{close}{series}<pt idx='0'><v>5</v></pt>{end}</chart>"
+        ));
+        assert_eq!(found, ["name", "5"]);
+    }
+
+    #[test]
+    fn levels_of_categories_are_joined_the_outermost_first() {
+        let found = texts(
+            "<chart><ser><cat><lvl><pt idx='0'><v>May</v></pt></lvl><lvl><pt idx='0'><v>2020</v></pt></lvl></cat>\
+             <val><pt idx='0'><v>7</v></pt></val></ser></chart>",
+        );
+        assert_eq!(found, ["2020 May\t7"]);
+    }
+
+    #[test]
+    fn a_place_that_is_named_without_end_keeps_some_of_its_values() {
+        let many = "<pt idx='0'><v>word</v></pt>".repeat(200_000);
+        let found = texts(&format!("<chart><ser><val>{many}</val></ser></chart>"));
+        assert!(found.concat().len() < 1000);
     }
 }

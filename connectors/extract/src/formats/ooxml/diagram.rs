@@ -8,7 +8,7 @@ use crate::xml;
 
 /// Adds the texts of a diagram's data model (`dgm:dataModel`).
 pub(in crate::formats) fn read(model: Node<'_, '_>, flow: &mut Flow) {
-    let points = model.descendants().filter(|node| xml::is(*node, "pt"));
+    let points = xml::outermost(model, |node| xml::is(node, "pt"));
     for point in points {
         let Some(body) = point.children().find(|child| xml::is(*child, "t")) else {
             continue;
@@ -31,5 +31,24 @@ pub(in crate::formats) fn plain_paragraph(paragraph: Node<'_, '_>, inline: &mut 
             "br" => inline.line_break(),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::flow::Flow;
+
+    #[test]
+    fn points_within_points_are_read_once() {
+        let open = "<pt><t><p>".repeat(60);
+        let close = "</p></t></pt>".repeat(60);
+        let source = format!("<dataModel><ptLst>{open}deep<t>deep</t>{close}</ptLst></dataModel>");
+        let tree = roxmltree::Document::parse(&source).unwrap();
+        let mut flow = Flow::default();
+        read(tree.root_element(), &mut flow);
+        let elements = flow.finish().1.into_vec();
+        assert_eq!(elements.len(), 1);
+        assert_eq!(elements[0].text.as_deref(), Some("deep"));
     }
 }

@@ -27,7 +27,7 @@ impl Reader<'_, '_, '_> {
         said.insert("notes".to_owned(), true.into());
         surface.flow.open(Container::Aside(said));
         self.in_part(&part, |_, root| {
-            for shape in root.descendants().filter(|node| xml::is(*node, "sp")) {
+            for shape in xml::outermost(root, |node| xml::is(node, "sp")) {
                 let is_notes = Placeholder::of(shape)
                     .is_none_or(|placeholder| matches!(&*placeholder.kind, "body" | ""));
                 let body = shape.children().find(|child| xml::is(*child, "txBody"));
@@ -51,10 +51,14 @@ impl Reader<'_, '_, '_> {
             .collect();
         for part in parts {
             self.in_part(&part, |reader, root| {
-                let is_comment =
-                    |node: &Node<'_, '_>| xml::is(*node, "cm") || xml::is(*node, "reply");
-                for comment in root.descendants().filter(is_comment) {
+                let is_words = |node| xml::is(node, "text") || xml::is(node, "txBody");
+                for comment in xml::outermost(root, |node| xml::is(node, "cm")) {
                     reader.comment(comment, surface);
+                    let inside = |node| xml::is(node, "reply") || is_words(node);
+                    let replies = xml::outermost(comment, inside);
+                    for reply in replies.filter(|node| xml::is(*node, "reply")) {
+                        reader.comment(reply, surface);
+                    }
                 }
                 Ok(())
             })?;

@@ -42,7 +42,7 @@ impl Surroundings<'_, '_, '_, '_> {
             return Ok(());
         }
         with_part(part, self.package, self.reading, |root, _, _| {
-            for comment in root.descendants().filter(|node| xml::is(*node, "comment")) {
+            for comment in xml::outermost(root, |node| xml::is(node, "comment")) {
                 let text: String = comment
                     .descendants()
                     .filter(|node| xml::is(*node, "t") && !is_phonetic(*node))
@@ -144,7 +144,7 @@ impl Found {
 
     fn text(&mut self, body: Node<'_, '_>) {
         let mut inline = Inline::default();
-        for paragraph in body.descendants().filter(|node| xml::is(*node, "p")) {
+        for paragraph in xml::outermost(body, |node| xml::is(node, "p")) {
             inline.begin_line();
             diagram::plain_paragraph(paragraph, &mut inline);
         }
