@@ -227,3 +227,21 @@ fn book_with_encrypted_texts_is_encrypted_and_one_with_obfuscated_fonts_is_not()
     let fonts = book(&[("META-INF/encryption.xml", fonts.as_bytes())]);
     assert_eq!(reason("a.epub", &fonts), None);
 }
+
+#[test]
+fn what_a_text_in_an_archive_says_of_itself_does_not_change_where_it_is() {
+    let note = b"---\npath: hello\nfile_type: other\nauthor: ann\n---\n\nwords\n";
+    let inner = zip(&[("b.md", note)]);
+    let archive = zip(&[("posts/a.md", note), ("in.zip", &inner)]);
+    let pages = read("a.zip", &archive).unwrap().pages;
+    let facts = |page: usize, name: &str| pages[page].page_metadata[name].clone();
+    assert_eq!(
+        (facts(0, "path"), facts(0, "file_type")),
+        ("posts/a.md".into(), "md".into())
+    );
+    assert_eq!(facts(0, "author"), "ann");
+    assert_eq!(
+        (facts(1, "path"), facts(1, "file_type")),
+        ("in.zip/b.md".into(), "md".into())
+    );
+}

@@ -86,20 +86,23 @@ fn entry(
 fn named(mut page: Page, path: &str, document: &dpe_connector::content::DocumentHead) -> Page {
     let title = page.title.take().or_else(|| document.title.clone());
     page.title = Some(title.unwrap_or_else(|| path.to_owned()));
+    // A page of an archive in the archive has them already, and they are beneath this path.
+    let inner = page
+        .page_metadata
+        .get("path")
+        .and_then(|inner| inner.as_str());
+    let (path, file_type) = match inner {
+        Some(inner) => (format!("{path}/{inner}"), None),
+        None => (path.to_owned(), Some(document.file_type.as_str())),
+    };
     let mut facts = document.doc_metadata.clone();
     // Front matter is noted whole.
     facts.remove("title");
     facts.append(&mut page.page_metadata);
-    // A page of an archive in the archive has them already, and they are beneath this path.
-    let inner = facts.get("path").and_then(|inner| inner.as_str());
-    let path = match inner {
-        Some(inner) => format!("{path}/{inner}"),
-        None => {
-            facts.insert("file_type".to_owned(), document.file_type.as_str().into());
-            path.to_owned()
-        }
-    };
     facts.insert("path".to_owned(), path.into());
+    if let Some(file_type) = file_type {
+        facts.insert("file_type".to_owned(), file_type.into());
+    }
     page.page_metadata = facts;
     page
 }
