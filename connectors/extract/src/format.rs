@@ -66,13 +66,8 @@ impl Format {
     pub fn is_simple(&self) -> bool {
         matches!(
             self.reader,
-            Reader::Plain
-                | Reader::Source
-                | Reader::Json
-                | Reader::Ndjson
-                | Reader::Delimited(_)
-                | Reader::Image(_)
-        )
+            Reader::Plain | Reader::Source | Reader::Json | Reader::Ndjson | Reader::Delimited(_)
+        ) || self.is_read_from_head()
     }
 
     pub(crate) fn reader(&self) -> Reader {
@@ -281,7 +276,7 @@ fn textual(format: Format, head: &[u8]) -> Option<Format> {
 }
 
 fn looks_like_text(head: &[u8]) -> bool {
-    !head.trim_ascii().is_empty() && sniff::is_text(head)
+    !head.trim_ascii().is_empty() && (sniff::is_text(head) || sniff::is_encoded_text(head))
 }
 
 fn by_looks(name: &[u8], head: &[u8]) -> Option<Format> {
@@ -363,6 +358,13 @@ mod tests {
     }
 
     #[test]
+    fn drawings_have_a_parser_and_other_pictures_none() {
+        let is_simple = |name: &str| format_of(name.as_bytes(), b"").unwrap().is_simple();
+        assert!(is_simple("a.png") && is_simple("a.csv"));
+        assert!(!is_simple("a.svg") && !is_simple("a.pdf"));
+    }
+
+    #[test]
     fn first_line_names_the_language_of_a_script_without_extension() {
         assert_eq!(
             file_type("configure", b"#!/usr/bin/env bash\n"),
@@ -411,6 +413,8 @@ mod tests {
             Some("xml")
         );
         assert_eq!(file_type("a.doc", b"words"), Some("txt"));
+        assert_eq!(file_type("a.doc", b"<html>caf\xE9"), Some("html"));
+        assert_eq!(file_type("a.xls", b"gr\xFCn\tblau\r\n"), Some("txt"));
         assert_eq!(file_type("a.doc", b"\0\x01\x02"), Some("doc"));
         assert_eq!(file_type("a.docx", b""), Some("docx"));
     }

@@ -156,6 +156,16 @@ pub(crate) fn is_text(head: &[u8]) -> bool {
     !text.contains('\0') && strange * decode::CONTROL_SHARE <= text.len()
 }
 
+/// Whether the bytes may be a text in an encoding that is not told by them: no zeros, hardly a control
+/// character.
+pub(crate) fn is_encoded_text(head: &[u8]) -> bool {
+    let strange = head
+        .iter()
+        .filter(|byte| decode::is_strange_control(**byte))
+        .count();
+    memchr::memchr(0, head).is_none() && strange * decode::CONTROL_SHARE <= head.len()
+}
+
 /// Whether the bytes are no text in any encoding read here.
 pub(crate) fn is_binary(head: &[u8]) -> bool {
     memchr::memchr(0, head).is_some() && !decode::is_wide(head)
