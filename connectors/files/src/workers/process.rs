@@ -58,6 +58,10 @@ impl Worker {
             .args(&program.args)
             .arg(memory_bytes.to_string())
             .env_clear()
+            // One file at a time: threads, and the memory set apart for each, would only take what the file may
+            // need.
+            .env("RAYON_NUM_THREADS", "1")
+            .env("MALLOC_ARENA_MAX", "2")
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
