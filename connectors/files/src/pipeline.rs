@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use dpe_connector::{CancelFlag, RpcError};
@@ -30,7 +30,6 @@ pub fn threads() -> usize {
 /// Results of tasks, in order.
 pub struct Pipeline<T, R> {
     shared: Arc<Shared<T, R>>,
-    workers: Vec<JoinHandle<()>>,
     taken: usize,
     total: usize,
 }
@@ -48,6 +47,20 @@ struct State<T, R> {
     done: HashMap<usize, (R, u64)>,
     in_flight: u64,
     stopped: bool,
+    /// Whether a worker panicked: its result will never come.
+    broken: bool,
+}
+
+/// Tells whoever waits that a worker panicked.
+struct Alarm<'a, T, R>(&'a Shared<T, R>);
+
+impl<T, R> Drop for Alarm<'_, T, R> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.lock().broken = true;
+            self.0.changed.notify_all();
+        }
+    }
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
@@ -68,20 +81,18 @@ impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
                 done: HashMap::new(),
                 in_flight: 0,
                 stopped: false,
+                broken: false,
             }),
             changed: Condvar::new(),
             budget,
         });
         let job = Arc::new((size, work));
-        let workers = (0..threads.min(total))
-            .map(|_| {
-                let (shared, job) = (Arc::clone(&shared), Arc::clone(&job));
-                thread::spawn(move || shared.work(&job.0, &job.1))
-            })
-            .collect();
+        for _ in 0..threads.min(total) {
+            let (shared, job) = (Arc::clone(&shared), Arc::clone(&job));
+            thread::spawn(move || shared.work(&job.0, &job.1));
+        }
         Self {
             shared,
-            workers,
             taken: 0,
             total,
         }
@@ -105,8 +116,7 @@ impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
                 self.shared.changed.notify_all();
                 return Ok(Some(result));
             }
-            if self.workers.iter().all(JoinHandle::is_finished) {
-                // A worker that ended well has left its last result behind.
+            if state.broken {
                 let why = "a worker thread panicked";
                 let code = dpe_connector::ErrorCode::InternalError;
                 return Err(RpcError::new(code, why));
@@ -127,6 +137,7 @@ impl<T, R> Shared<T, R> {
     }
 
     fn work(&self, size: &impl Fn(&T) -> u64, work: &impl Fn(T) -> R) {
+        let _alarm = Alarm(self);
         while let Some((number, task, bytes)) = self.begin(size) {
             let result = work(task);
             self.lock().done.insert(number, (result, bytes));
@@ -246,7 +257,11 @@ mod tests {
 
     #[test]
     fn a_panic_of_a_worker_is_an_error_and_not_a_hang() {
-        let mut pipeline = Pipeline::start(vec![()], 1, 10, |()| 0, |()| panic!("on purpose"));
-        assert!(pipeline.next(&CancelFlag::new()).is_err());
+        for threads in [1, 2] {
+            let tasks = (0..10).collect();
+            let work = |task| assert_ne!(task, 0, "on purpose");
+            let mut pipeline = Pipeline::start(tasks, threads, 10, |_| 0, work);
+            assert!(pipeline.next(&CancelFlag::new()).is_err());
+        }
     }
 }
