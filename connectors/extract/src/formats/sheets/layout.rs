@@ -25,6 +25,7 @@ pub(super) fn grid(sheet: &mut Sheet) -> Option<Grid> {
     let mut table = Table {
         grid: Grid::new(),
         columns,
+        is_leading: true,
         spans: Spans::new(&sheet.merged, &cells, is_dense),
         sheet,
     };
@@ -91,22 +92,27 @@ fn columns(cells: &[Used], first: Place, last: Place) -> Vec<u32> {
 struct Table<'s> {
     grid: Grid,
     columns: Vec<u32>,
+    /// Whether all rows so far were of headers. Those of tables further down name their columns, but they are no
+    /// header of all.
+    is_leading: bool,
     spans: Spans,
     sheet: &'s Sheet,
 }
 
 impl Table<'_> {
     fn row(&mut self, number: u32, cells: &[Used]) {
-        let is_header = self.sheet.header_rows.contains(&number);
+        let names = self.sheet.header_rows.contains(&number);
+        self.is_leading &= names;
         if self.columns.is_empty() {
             let links: Vec<_> = cells.iter().map(|cell| self.links(cell)).collect();
             let cells = cells.iter().zip(&links);
             let cells = cells.map(|((_, text), links)| Cell {
                 text,
                 links,
+                names,
                 ..Cell::default()
             });
-            self.grid.row(is_header, cells);
+            self.grid.row(self.is_leading, cells);
             return;
         }
         self.spans.enter(number);
@@ -132,9 +138,9 @@ impl Table<'_> {
             links,
             columns: *columns,
             rows: *rows,
-            names: false,
+            names,
         });
-        self.grid.row(is_header, row);
+        self.grid.row(self.is_leading, row);
     }
 
     fn links(&self, (place, text): &Used) -> Vec<Link> {
@@ -262,6 +268,16 @@ mod tests {
             .map(|at| (at, at, names[at as usize].as_str()))
             .collect();
         assert_eq!(texts(&mut sheet(&cells)).0, names.join("\n"));
+    }
+
+    #[test]
+    fn header_below_other_rows_names_its_columns_where_it_stands() {
+        let mut sheet = sheet(&[(0, 0, "title"), (1, 0, "name"), (2, 0, "a")]);
+        sheet.header_rows.insert(1);
+        assert_eq!(
+            texts(&mut sheet).1,
+            "<table><tbody><tr><td>title</td></tr><tr><th>name</th></tr><tr><td>a</td></tr></tbody></table>"
+        );
     }
 
     #[test]
