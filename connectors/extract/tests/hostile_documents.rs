@@ -349,3 +349,33 @@ fn comments_within_comments_give_their_text_once() {
     .unwrap();
     assert_eq!(texts(&extraction), ["deep"]);
 }
+
+#[test]
+fn comments_and_footnotes_of_endnotes_are_read() {
+    let relations = "<Relationships><Relationship Id='f' Type='x/footnotes' Target='f.xml'/>\
+        <Relationship Id='e' Type='x/endnotes' Target='e.xml'/><Relationship Id='c' Type='x/comments' Target='c.xml'/></Relationships>";
+    let note = |kind: &str, inner: &str| {
+        format!(
+            "<w:{kind}s xmlns:w='w'><w:{kind} w:id='1'><w:p><w:r>{inner}</w:r></w:p></w:{kind}></w:{kind}s>"
+        )
+    };
+    let footnotes = note("footnote", "<w:t>foot</w:t>");
+    let endnotes = note(
+        "endnote",
+        "<w:t>end</w:t><w:footnoteReference w:id='1'/><w:commentReference w:id='1'/>",
+    );
+    let comments = note("comment", "<w:t>said</w:t><w:endnoteReference w:id='1'/>");
+    let body = "<w:p><w:r><w:t>text</w:t><w:endnoteReference w:id='1'/></w:r></w:p>";
+    let parts = [
+        ("word/_rels/document.xml.rels", relations),
+        ("word/f.xml", &footnotes),
+        ("word/e.xml", &endnotes),
+        ("word/c.xml", &comments),
+    ];
+    let extraction = word(body, &parts).unwrap();
+    let found = texts(&extraction).join("\n");
+    assert!(found.starts_with("text[^"), "{found}");
+    for part in ["end", "foot", "said"] {
+        assert_eq!(found.matches(part).count(), 1, "{found}");
+    }
+}

@@ -145,7 +145,11 @@ impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
         let sections = sections(body);
         let headers = self.furniture(&sections, "headerReference", Category::Header)?;
         self.body(body, &sections)?;
-        self.read_notes(Kind::Endnote)?;
+        // Endnotes have comments and footnotes, and these may refer to further endnotes.
+        while self.notes.has_endnotes() {
+            self.read_notes(Kind::Endnote)?;
+            self.notes_of_block()?;
+        }
         self.turn_page();
         let footers = self.furniture(&sections, "footerReference", Category::Footer)?;
         if self.pages.is_empty() && !(headers.is_empty() && footers.is_empty()) {

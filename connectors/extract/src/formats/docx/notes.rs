@@ -171,6 +171,10 @@ impl Notes {
         self.footnotes.waiting.is_empty() && self.comments.waiting.is_empty()
     }
 
+    pub(super) fn has_endnotes(&self) -> bool {
+        !self.endnotes.waiting.is_empty()
+    }
+
     pub(super) fn of(&mut self, kind: Kind) -> &mut Marks {
         match kind {
             Kind::Footnote => &mut self.footnotes,
