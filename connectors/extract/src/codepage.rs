@@ -18,6 +18,34 @@ const SYMBOL_LOW: &str = " !\u{2200}#\u{2203}%&\u{220B}()\u{2217}+,\u{2212}./012
 const SYMBOL_HIGH: &str = "\u{20AC}ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…⏐⎯↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓\
     ◊〈®©™∑⎛⎜⎝⎡⎢⎣⎧⎨⎩⎪\u{F0F0}〉∫⌠⎮⌡⎞⎟⎠⎤⎥⎦⎫⎬⎭";
 
+/// Those of Wingdings that stand in texts.
+const WINGDINGS: [(u8, char); 24] = [
+    (0x28, '☎'),
+    (0x2A, '✉'),
+    (0x4A, '☺'),
+    (0x4C, '☹'),
+    (0x6C, '●'),
+    (0x6E, '■'),
+    (0x6F, '□'),
+    (0x71, '❑'),
+    (0x75, '◆'),
+    (0x76, '❖'),
+    (0x9F, '•'),
+    (0xA7, '▪'),
+    (0xA8, '◻'),
+    (0xD8, '➢'),
+    (0xDF, '←'),
+    (0xE0, '→'),
+    (0xE1, '↑'),
+    (0xE2, '↓'),
+    (0xE8, '➔'),
+    (0xF0, '⇨'),
+    (0xFB, '✗'),
+    (0xFC, '✓'),
+    (0xFD, '☒'),
+    (0xFE, '☑'),
+];
+
 /// Western European, which stands in for what is not known.
 pub(crate) const WESTERN: u16 = 1252;
 
@@ -49,6 +77,12 @@ pub(crate) fn symbol(byte: u8) -> char {
         _ => None,
     };
     shown.unwrap_or_else(|| dingbat(byte))
+}
+
+/// Returns the character that the font Wingdings shows for a byte.
+pub(crate) fn wingding(byte: u8) -> char {
+    let known = WINGDINGS.iter().find(|(known, _)| *known == byte);
+    known.map_or_else(|| dingbat(byte), |(_, character)| *character)
 }
 
 /// Returns the character that stands for a byte of a font of pictures, as Windows numbers them.

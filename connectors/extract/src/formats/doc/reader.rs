@@ -46,6 +46,8 @@ pub(super) struct Reader<'d, 'r, 'l> {
     lists: Lists,
     /// The code pages of the fonts, of old documents.
     fonts: Vec<Option<u16>>,
+    /// The names of the fonts, of newer ones.
+    font_names: Vec<String>,
     notes: BTreeMap<usize, Note>,
     sections: BTreeMap<usize, bool>,
     anchored: Anchored,
@@ -115,6 +117,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             styles: Styles::read(fib.table(Table::Styles, tables), fib.is_old),
             lists: Lists::read(fib, tables),
             fonts: styles::code_pages(fib, tables),
+            font_names: styles::font_names(fib, tables),
             notes: notes::notes(fib, tables),
             sections: notes::sections(fib, tables, document),
             anchored: Anchored::read(fib, tables),
@@ -317,8 +320,9 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
                     look.is_special = true;
                 }
                 0x6A09 => {
-                    let number = u16_at(operand, 2).unwrap_or(0);
-                    look.symbol = char::from_u32(u32::from(number));
+                    let font = usize::from(u16_at(operand, 0).unwrap_or(u16::MAX));
+                    let font = self.font_names.get(font).map_or("", String::as_str);
+                    look.symbol = symbol(font, u16_at(operand, 2).unwrap_or(0));
                 }
                 _ => {}
             }
@@ -356,7 +360,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             }
             0x28 if look.is_special && look.symbol.is_some() => {
                 open.flush(self.fib);
-                let symbol = look.symbol.map(shown).unwrap_or_default();
+                let symbol = look.symbol.unwrap_or_default();
                 open.push(symbol.encode_utf8(&mut [0; 4]));
             }
             0x0B => {
@@ -418,11 +422,12 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
     }
 }
 
-/// Symbols are written by the private numbers of their fonts; most of them are of the font Symbol.
-fn shown(symbol: char) -> char {
-    match u32::from(symbol) {
-        private @ 0xF020..=0xF0FF => codepage::symbol((private & 0xFF) as u8),
-        _ => symbol,
+/// Symbols are written by the private numbers of their fonts; of a font that is not named, as those of Symbol.
+fn symbol(font: &str, number: u16) -> Option<char> {
+    match (font, number) {
+        ("Wingdings", 0xF020..=0xF0FF) => Some(codepage::wingding((number & 0xFF) as u8)),
+        ("Symbol" | "", 0xF020..=0xF0FF) => Some(codepage::symbol((number & 0xFF) as u8)),
+        _ => char::from_u32(u32::from(number)),
     }
 }
 
@@ -501,5 +506,19 @@ impl Open {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::symbol;
+
+    #[test]
+    fn symbols_are_those_of_their_font() {
+        assert_eq!(symbol("Wingdings", 0xF0FC), Some('✓'));
+        assert_eq!(symbol("Symbol", 0xF061), Some('α'));
+        assert_eq!(symbol("", 0xF061), Some('α'));
+        assert_eq!(symbol("Webdings", 0xF061), Some('\u{F061}'));
+        assert_eq!(symbol("Arial", 0x2022), Some('•'));
     }
 }

@@ -182,6 +182,27 @@ pub(super) fn code_pages(fib: &Fib, tables: &[u8]) -> Vec<Option<u16>> {
     pages
 }
 
+/// Returns the names of the fonts, since Word 97 ([MS-DOC] §2.9.286, §2.9.82).
+pub(super) fn font_names(fib: &Fib, tables: &[u8]) -> Vec<String> {
+    const NAME: usize = 39;
+    let mut names = Vec::new();
+    if fib.is_old {
+        return names;
+    }
+    let mut rest = fib.table(Table::Fonts, tables).get(4..).unwrap_or(&[]);
+    while let Some((length, fonts)) = rest.split_first() {
+        let (font, after) = fonts
+            .split_at_checked(usize::from(*length))
+            .unwrap_or((fonts, &[]));
+        let (units, _) = font.get(NAME..).unwrap_or(&[]).as_chunks::<2>();
+        let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+        let name: Vec<u16> = units.take_while(|unit| *unit != 0).collect();
+        names.push(String::from_utf16_lossy(&name));
+        rest = after;
+    }
+    names
+}
+
 /// Which lists are numbered ([MS-DOC] §2.9.131, §2.9.150).
 #[derive(Debug, Default)]
 pub(super) struct Lists {

@@ -2,34 +2,6 @@
 
 use crate::codepage;
 
-/// Those of Wingdings that stand in texts.
-const WINGDINGS: [(u32, char); 24] = [
-    (0x28, '☎'),
-    (0x2A, '✉'),
-    (0x4A, '☺'),
-    (0x4C, '☹'),
-    (0x6C, '●'),
-    (0x6E, '■'),
-    (0x6F, '□'),
-    (0x71, '❑'),
-    (0x75, '◆'),
-    (0x76, '❖'),
-    (0x9F, '•'),
-    (0xA7, '▪'),
-    (0xA8, '◻'),
-    (0xD8, '➢'),
-    (0xDF, '←'),
-    (0xE0, '→'),
-    (0xE1, '↑'),
-    (0xE2, '↓'),
-    (0xE8, '➔'),
-    (0xF0, '⇨'),
-    (0xFB, '✗'),
-    (0xFC, '✓'),
-    (0xFD, '☒'),
-    (0xFE, '☑'),
-];
-
 /// Returns the character that a code (hexadecimal) means in a font; codes of symbol fonts are often written above
 /// 0xF000. One that is not known stays the character of its code.
 pub(super) fn character(font: &str, code: &str) -> Option<char> {
@@ -41,10 +13,7 @@ pub(super) fn character(font: &str, code: &str) -> Option<char> {
     };
     let known = match font {
         "Symbol" => u8::try_from(own).ok().map(codepage::symbol),
-        "Wingdings" => WINGDINGS
-            .iter()
-            .find(|(known, _)| *known == own)
-            .map(|(_, character)| *character),
+        "Wingdings" => u8::try_from(own).ok().map(codepage::wingding),
         _ => None,
     };
     let plain = || char::from_u32(code).filter(|character| !character.is_control());
