@@ -70,16 +70,19 @@ pub(crate) fn markup(head: &[u8]) -> Option<&'static str> {
     is_message.into_iter().any(begins).then_some("eml")
 }
 
+/// Whether a line has a time of day in it, as the lines between the messages of a mailbox do.
+pub(crate) fn has_time_of_day(line: &[u8]) -> bool {
+    line.windows(3)
+        .any(|part| part[0].is_ascii_digit() && part[1] == b':' && part[2].is_ascii_digit())
+}
+
 /// Whether a line that begins with `From ` ends with a time of day and a year, as in a mailbox, and headers follow.
 fn is_mailbox(start: &[u8]) -> bool {
     let mut lines = start.split(|byte| *byte == b'\n');
     let first = lines.next().unwrap_or_default();
-    let has_time = first
-        .windows(3)
-        .any(|part| part[0].is_ascii_digit() && part[1] == b':' && part[2].is_ascii_digit());
     let second = lines.next().unwrap_or_default();
     let name = second.split(|byte| *byte == b':').next();
-    has_time
+    has_time_of_day(first)
         && second.contains(&b':')
         && name.is_some_and(|name| {
             let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';

@@ -5,7 +5,7 @@ use super::part::Part;
 use crate::format::Format;
 use crate::formats::head;
 use crate::reading::Reading;
-use crate::{Document, ExtractError};
+use crate::{Document, ExtractError, sniff};
 
 /// The line before a message begins with it.
 const POSTMARK: &[u8] = b"From ";
@@ -42,24 +42,34 @@ pub(super) fn without_postmark(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// Cuts a mailbox at every line that begins with `From `, as most programs do; what comes before the first
-/// is a message too, unless it is blank.
+/// Cuts a mailbox at every postmark; what comes before the first is a message too, unless it is blank.
 fn messages(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
         let whole = rest?;
-        let message = match whole.starts_with(POSTMARK) {
+        let message = match is_postmark(whole) {
             true => after_line(whole),
             false => whole,
         };
-        let next = match message.starts_with(POSTMARK) {
-            true => Some(0),
-            false => memchr::memmem::find(message, b"\nFrom ").map(|at| at + 1),
-        };
+        let next = next_postmark(message);
         rest = next.map(|at| &message[at..]);
         Some(&message[..next.unwrap_or(message.len())])
     })
     .filter(|message| !message.trim_ascii().is_empty())
+}
+
+fn next_postmark(message: &[u8]) -> Option<usize> {
+    if is_postmark(message) {
+        return Some(0);
+    }
+    let lines = memchr::memmem::find_iter(message, b"\nFrom ").map(|at| at + 1);
+    lines.into_iter().find(|at| is_postmark(&message[*at..]))
+}
+
+/// Whether a line is one between messages. A line of text that begins with the same word has no time of day.
+fn is_postmark(line: &[u8]) -> bool {
+    let end = memchr::memchr(b'\n', line).unwrap_or(line.len());
+    line.starts_with(POSTMARK) && sniff::has_time_of_day(&line[..end])
 }
 
 fn after_line(bytes: &[u8]) -> &[u8] {
@@ -71,17 +81,20 @@ mod tests {
     use super::{messages, without_postmark};
 
     #[test]
-    fn mailbox_is_cut_at_lines_that_begin_with_from() {
+    fn mailbox_is_cut_at_postmarks_and_not_at_lines_that_begin_alike() {
         let cut = |text: &'static str| -> Vec<_> {
             messages(text.as_bytes())
                 .map(|message| std::str::from_utf8(message).unwrap())
                 .collect()
         };
-        let text = "From a Mon\nTo: b\n\n>From here\n\nFrom c Tue\nTo: d\n\nFromage\n";
-        assert_eq!(cut(text), ["To: b\n\n>From here\n\n", "To: d\n\nFromage\n"]);
-        assert_eq!(cut("\nTo: a\nFrom b\n"), ["\nTo: a\n"]);
-        assert_eq!(cut("From a\nFrom b\nTo: c"), ["To: c"]);
-        assert!(cut("").is_empty() && cut("From ").is_empty());
+        let text = "From a Mon 1:00\nTo: b\n\n>From here\n\nFrom c Tue 2:00\nTo: d\n\nFromage\nFrom there\n";
+        assert_eq!(
+            cut(text),
+            ["To: b\n\n>From here\n\n", "To: d\n\nFromage\nFrom there\n"]
+        );
+        assert_eq!(cut("\nTo: a\nFrom b 1:00\n"), ["\nTo: a\n"]);
+        assert_eq!(cut("From a 1:00\nFrom b 1:00\nTo: c"), ["To: c"]);
+        assert!(cut("").is_empty() && cut("From 1:00").is_empty());
     }
 
     #[test]
