@@ -62,10 +62,29 @@ fn records(
         .into_records()
 }
 
+/// Whether every field that begins with a quote ends with one. A quote within a field that began without is a
+/// plain character.
 fn has_paired_quotes(text: &str) -> bool {
-    memchr::memchr_iter(b'"', text.as_bytes())
-        .count()
-        .is_multiple_of(2)
+    let bytes = text.as_bytes();
+    let (mut at, mut is_start) = (0, true);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        if is_start && *byte == b'"' {
+            // A quote in quotes is written twice, and so ends one text and begins the next.
+            match memchr::memchr(b'"', &bytes[at..]) {
+                Some(end) => at += end + 1,
+                None => return false,
+            }
+            is_start = bytes.get(at) == Some(&b'"');
+            let is_end = |byte: &u8| matches!(byte, b' ' | b'\n') || DELIMITERS.contains(byte);
+            if !is_start && !bytes.get(at).is_none_or(is_end) {
+                return false;
+            }
+            continue;
+        }
+        is_start = *byte == b'\n' || DELIMITERS.contains(byte);
+    }
+    true
 }
 
 /// Returns the delimiter that cuts most of the first records into the same number of fields, more
@@ -119,6 +138,8 @@ mod tests {
             [2, 2, 2]
         );
         assert_eq!(rows("\"a\nb\"\tc\n").collect::<Vec<_>>(), [2]);
+        assert_eq!(rows("\"a\tb\"\tc\n5\"\td\n").collect::<Vec<_>>(), [2, 2]);
+        assert_eq!(rows("\"a \"\"\t\"\" b\"\tc\"\n").collect::<Vec<_>>(), [2]);
     }
 
     #[test]
