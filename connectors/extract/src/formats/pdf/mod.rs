@@ -7,6 +7,7 @@
 mod bilevel;
 mod blocks;
 mod content;
+mod divided;
 mod facts;
 mod images;
 mod painted;
@@ -98,17 +99,20 @@ fn heavy(file: &RawDocument, ids: &[Id]) -> HashSet<Id> {
 /// Puts texts, pictures and labels of pages together.
 fn pages(
     ids: &[Id],
-    texts: Vec<Vec<Element>>,
+    mut texts: Vec<Vec<Element>>,
     sheets: &mut Sheets<'_>,
     reading: &mut Reading<'_>,
 ) -> Result<Vec<Page>, ExtractError> {
-    let labels = facts::labels(sheets.file, ids.len());
-    let mut pages = Vec::new();
-    for ((id, mut elements), label) in ids.iter().zip(texts).zip(labels) {
-        match guarded(|| sheets.complete(*id, &mut elements, reading)) {
+    for (id, elements) in ids.iter().zip(&mut texts) {
+        match guarded(|| sheets.complete(*id, elements, reading)) {
             Some(completed) => completed?,
             None => reading.note("the pictures of a page could not be read"),
         }
+    }
+    divided::join(&mut texts);
+    let labels = facts::labels(sheets.file, ids.len());
+    let mut pages = Vec::new();
+    for (elements, label) in texts.into_iter().zip(labels) {
         let mut page_metadata = Metadata::new();
         if let Some(label) = label {
             page_metadata.insert("page_label".to_owned(), label.into());
