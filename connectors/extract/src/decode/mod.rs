@@ -8,7 +8,7 @@ mod detect;
 
 use std::borrow::Cow;
 
-use encoding_rs::{EUC_KR, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{EUC_KR, Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::ExtractError;
 use crate::reading::Reading;
@@ -104,7 +104,9 @@ fn by_encoding<'b>(
     if let Some((encoding, length)) = Encoding::for_bom(bytes) {
         return decoded(encoding, &bytes[length..]);
     }
-    if let Some(encoding) = declared.filter(|encoding| *encoding != UTF_8) {
+    // An encoding that the Web refuses to read is none: its decoder gives one character for all.
+    let is_of_use = |encoding: &&Encoding| ![UTF_8, REPLACEMENT].contains(encoding);
+    if let Some(encoding) = declared.filter(is_of_use) {
         return decoded(encoding, bytes);
     }
     if let Some(wide) = detect::wide(bytes) {
@@ -254,6 +256,22 @@ mod tests {
         assert_eq!(read(b"\0\0\0a\0\0\0b").0, "ab");
         assert_eq!(read(b"\xFF\xFE\0\0a\0\0\0").0, "a");
         assert_eq!(read(b"\x1B$BF|K\\8l\x1B(B.").0, "\u{65E5}\u{672C}\u{8A9E}.");
+    }
+
+    #[test]
+    fn encoding_that_nobody_decodes_is_not_taken_at_its_word() {
+        // ISO-2022-KR, encoded by Python's codecs.
+        let korean = b"# coding: iso-2022-kr\n\x1B$)C\x0EGQ1[\x0F";
+        assert!(
+            read(korean).0.ends_with("\u{D55C}\u{AE00}"),
+            "{:?}",
+            read(korean)
+        );
+        assert_eq!(read(b"# coding: hz\nwords").0, "# coding: hz\nwords");
+        assert_eq!(
+            read(b"# coding: hz-gb-2312\nwords").0,
+            "# coding: hz-gb-2312\nwords"
+        );
     }
 
     #[test]
