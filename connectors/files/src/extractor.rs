@@ -70,7 +70,7 @@ fn is_small_markdown(format: Format, bytes: &[u8]) -> bool {
 fn no_worker(why: &std::io::Error) -> NoDocument {
     NoDocument::Failed(Failure {
         code: ItemErrorCode::Internal,
-        message: format!("no process could be started to extract it: {why}"),
+        message: format!("there was no process to extract it: {why}"),
         retryable: true,
     })
 }
