@@ -9,7 +9,7 @@ use super::fib::{Fib, Table, u16_at, u32_at};
 use super::notes::{self, Kind, Note};
 use super::pictures::{self, Anchored};
 use super::pieces::Text;
-use super::runs::{self, Changes, OldChanges, Runs};
+use super::runs::{self, Changes, OldChanges, Run, Runs};
 use super::styles::{self, Lists, Properties, Styles};
 use crate::ExtractError;
 use crate::codepage;
@@ -21,6 +21,9 @@ use crate::reading::Reading;
 
 /// Texts within texts: a note in a comment.
 const MAX_DEPTH: usize = 4;
+
+/// Fields within fields; each is looked at for all that is written in it. Deeper ones are none.
+const MAX_FIELDS: usize = 32;
 
 /// A longer instruction of a field is none.
 const MAX_INSTRUCTION: usize = 16 * 1024;
@@ -41,6 +44,8 @@ pub(super) struct Reader<'d, 'r, 'l> {
     reading: &'r mut Reading<'l>,
     text: Text,
     paragraphs: Runs<'d>,
+    /// The run of paragraphs that was looked at last, and what it says.
+    last: Option<(Range<u32>, Paragraph, Properties)>,
     characters: Runs<'d>,
     styles: Styles,
     lists: Lists,
@@ -113,6 +118,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             reading,
             text: Text::read(fib, document, tables)?,
             paragraphs: runs(Table::ParagraphRuns, true),
+            last: None,
             characters: runs(Table::CharacterRuns, false),
             styles: Styles::read(fib.table(Table::Styles, tables), fib.is_old),
             lists: Lists::read(fib, tables),
@@ -185,7 +191,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             return Vec::new();
         }
         self.depth += 1;
-        let fields = self.whole_fields(range.start..end);
+        let fields = whole_fields(&self.text.units, range.start..end);
         let mut open = Open {
             is_furniture,
             ..Open::default()
@@ -221,30 +227,6 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         open.story.finish(Paragraph::default())
     }
 
-    /// Returns the marks of fields that have both a beginning and an end here.
-    fn whole_fields(&self, range: Range<usize>) -> HashSet<usize> {
-        let mut open: Vec<Vec<usize>> = Vec::new();
-        let mut found = HashSet::new();
-        for at in range {
-            match self.text.units[at] {
-                0x13 => open.push(vec![at]),
-                0x14 => {
-                    if let Some(field) = open.last_mut().filter(|field| field.len() == 1) {
-                        field.push(at);
-                    }
-                }
-                0x15 => {
-                    if let Some(field) = open.pop() {
-                        found.extend(field);
-                        found.insert(at);
-                    }
-                }
-                _ => {}
-            }
-        }
-        found
-    }
-
     /// Ends a paragraph, a cell, a row or a page.
     fn mark(&mut self, unit: u16, at: usize, offset: u32, open: &mut Open) {
         if unit == 0x0C {
@@ -269,12 +251,22 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         }
     }
 
-    fn paragraph(&self, offset: u32) -> (Paragraph, Properties) {
-        let run = self.paragraphs.at(offset);
-        let mut properties = Properties::default();
-        let Some(run) = run else {
-            return (Paragraph::default(), properties);
+    fn paragraph(&mut self, offset: u32) -> (Paragraph, Properties) {
+        if let Some((range, paragraph, properties)) = &self.last
+            && range.contains(&offset)
+        {
+            return (*paragraph, properties.clone());
+        }
+        let Some(run) = self.paragraphs.at(offset) else {
+            return (Paragraph::default(), Properties::default());
         };
+        let (paragraph, properties) = self.of_run(run);
+        self.last = Some((run.from..run.to, paragraph, properties.clone()));
+        (paragraph, properties)
+    }
+
+    fn of_run(&self, run: Run<'_>) -> (Paragraph, Properties) {
+        let mut properties = Properties::default();
         match self.fib.is_old {
             true => properties.take_old(run.changes),
             false => properties.take(run.changes, self.parts.data),
@@ -422,6 +414,30 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
     }
 }
 
+/// Returns the marks of fields that have both a beginning and an end here.
+fn whole_fields(units: &[u16], range: Range<usize>) -> HashSet<usize> {
+    let mut open: Vec<Vec<usize>> = Vec::new();
+    let mut found = HashSet::new();
+    for at in range {
+        match units[at] {
+            0x13 => open.push(vec![at]),
+            0x14 => {
+                if let Some(field) = open.last_mut().filter(|field| field.len() == 1) {
+                    field.push(at);
+                }
+            }
+            0x15 => {
+                if let Some(field) = open.pop().filter(|_| open.len() < MAX_FIELDS) {
+                    found.extend(field);
+                    found.insert(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Symbols are written by the private numbers of their fonts; of a font that is not named, as those of Symbol.
 fn symbol(font: &str, number: u16) -> Option<char> {
     match (font, number) {
@@ -511,7 +527,18 @@ impl Open {
 
 #[cfg(test)]
 mod tests {
-    use super::symbol;
+    use super::{MAX_FIELDS, symbol, whole_fields};
+
+    #[test]
+    fn fields_are_whole_and_not_nested_without_end() {
+        let marks = [0x13, 0x61, 0x13, 0x14, 0x14, 0x15, 0x62, 0x15, 0x15, 0x13];
+        let mut found: Vec<usize> = whole_fields(&marks, 0..marks.len()).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, [0, 2, 3, 5, 7]);
+        let many = 1000;
+        let deep = [vec![0x13; many], vec![0x15; many]].concat();
+        assert_eq!(whole_fields(&deep, 0..2 * many).len(), 2 * MAX_FIELDS);
+    }
 
     #[test]
     fn symbols_are_those_of_their_font() {

@@ -32,6 +32,7 @@ pub(super) struct Properties {
 impl Properties {
     /// Takes changes of properties; some are kept in the data stream.
     pub(super) fn take(&mut self, changes: &[u8], data: &[u8]) {
+        let mut kept = Some(data);
         for (number, operand) in Changes(changes) {
             let first = operand.first().copied().unwrap_or(0);
             match number {
@@ -45,6 +46,8 @@ impl Properties {
                 0x3404 => self.is_header = first != 0,
                 0xD608 => self.cells = cells(operand),
                 0x6645 | 0x6646 => {
+                    // They are kept in one place: more of them would only cost time.
+                    let data = kept.take().unwrap_or(&[]);
                     let start = u32_at(operand, 0).unwrap_or(u32::MAX) as usize;
                     let length = u16_at(data, start).map_or(0, usize::from).min(MAX_KEPT);
                     let rest = data.get(start.saturating_add(2)..).unwrap_or(&[]);
@@ -258,5 +261,20 @@ impl Lists {
         let kinds = list.and_then(|list| self.levels.get(list));
         let kind = kinds.and_then(|kinds| kinds.get(usize::from(level)).or(kinds.first()));
         kind.is_some_and(|kind| !matches!(*kind, BULLET | NO_NUMBER))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Properties;
+
+    #[test]
+    fn changes_kept_elsewhere_are_taken_once() {
+        // `sprmPHugePapx` to changes at 0 and at 6, each of which sets the level of the outline.
+        let data = b"\x03\0\x40\x26\x01\0\x03\0\x40\x26\x02\0";
+        let changes = b"\x46\x66\0\0\0\0\x46\x66\x06\0\0\0";
+        let mut properties = Properties::default();
+        properties.take(changes, data);
+        assert_eq!(properties.outline, Some(1));
     }
 }
