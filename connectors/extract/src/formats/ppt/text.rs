@@ -1,5 +1,7 @@
 //! Texts of a presentation: characters, and how far each paragraph is indented ([MS-PPT] §2.9).
 
+use std::collections::BTreeSet;
+
 use super::book::record;
 use crate::codepage;
 use crate::formats::escher::{Record, u32_at};
@@ -10,7 +12,11 @@ pub(super) struct Text {
     /// Kind of text, as `TextHeaderAtom` says it.
     pub(super) kind: u32,
     pub(super) words: String,
+    /// How many units of UTF-16 the words are.
+    length: usize,
     levels: Vec<Level>,
+    /// Places of characters that stand for something else.
+    dropped: BTreeSet<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,33 +55,42 @@ pub(super) fn texts<'b>(records: impl Iterator<Item = Record<'b>>) -> Vec<Text> 
                     _ => record.data.iter().map(|byte| char::from(*byte)).collect(),
                 };
                 if let Some(last) = found.last_mut() {
+                    last.length = words.encode_utf16().count();
                     last.words = words;
+                    last.dropped.clear();
                 }
             }
             record::TEXT_STYLE => {
                 if let Some(last) = found.last_mut() {
-                    last.levels = levels(record.data, last.words.encode_utf16().count() + 1);
+                    last.levels = levels(record.data, last.length + 1);
                 }
             }
             // Numbers of slides, dates and the like stand for themselves with one character.
             0x0FD8 | 0x0FF7 | 0x0FF8 | 0x1015 => {
                 if let Some(last) = found.last_mut() {
                     let place = u32_at(record.data, 0).unwrap_or(u32::MAX);
-                    last.drop_character(place as usize);
+                    last.dropped.insert(place as usize);
                 }
             }
             _ => {}
         }
     }
+    found.iter_mut().for_each(Text::drop_characters);
     found
 }
 
 impl Text {
-    /// Blanks a character, so that places stay what they are.
-    fn drop_character(&mut self, place: usize) {
-        if let Some((at, '*')) = self.words.char_indices().nth(place) {
-            self.words.replace_range(at..=at, "\u{1}");
+    /// Blanks characters, so that places stay what they are.
+    fn drop_characters(&mut self) {
+        if self.dropped.is_empty() {
+            return;
         }
+        let characters = self.words.chars().enumerate();
+        let words = characters.map(|(at, character)| match character {
+            '*' if self.dropped.contains(&at) => '\u{1}',
+            _ => character,
+        });
+        self.words = words.collect();
     }
 
     pub(super) fn is_title(&self) -> bool {
@@ -95,8 +110,14 @@ impl Text {
     pub(super) fn paragraphs(&self) -> Vec<Paragraph> {
         let mut at = 0;
         let mut found = Vec::new();
+        let mut end = 0;
+        let mut level = None;
+        let mut levels = self.levels.iter();
         for words in self.words.split('\r') {
-            let level = self.level(at);
+            while at >= end {
+                level = levels.next();
+                end = level.map_or(usize::MAX, |level| end.saturating_add(level.characters));
+            }
             at += words.encode_utf16().count() + 1;
             found.push(Paragraph {
                 words: shown(words),
@@ -105,16 +126,6 @@ impl Text {
             });
         }
         found
-    }
-
-    fn level(&self, at: usize) -> Option<Level> {
-        let mut end = 0;
-        let mut levels = self.levels.iter();
-        let found = levels.find(|level| {
-            end += level.characters;
-            at < end
-        });
-        found.copied()
     }
 }
 
@@ -200,6 +211,38 @@ fn u16_of(bytes: &[u8]) -> u16 {
 mod tests {
     use super::{Paragraph, texts};
     use crate::formats::escher::Records;
+
+    #[test]
+    fn fields_of_slides_are_blanked_where_they_stand() {
+        let mut bytes = b"\0\0\x9F\x0F\x04\0\0\0\x01\0\0\0".to_vec();
+        bytes.extend(b"\0\0\xA8\x0F\x05\0\0\0*a*b*");
+        for place in [4u8, 0, 1, 200] {
+            bytes.extend([0, 0, 0xD8, 0x0F, 4, 0, 0, 0, place, 0, 0, 0]);
+        }
+        assert_eq!(texts(Records(&bytes))[0].lines(), "a*b");
+    }
+
+    #[test]
+    fn paragraphs_of_many_runs_are_found_in_one_walk() {
+        const MANY: u32 = 100_000;
+        let header = |kind: u16, length: u32| {
+            let mut head = vec![0, 0];
+            head.extend(kind.to_le_bytes());
+            head.extend(length.to_le_bytes());
+            head
+        };
+        let mut bytes = header(0x0FA8, MANY);
+        bytes.extend(b"\r".repeat(MANY as usize));
+        bytes.extend(header(0x0FA1, 10 * MANY));
+        bytes.extend(b"\x01\0\0\0\x02\0\0\0\0\0".repeat(MANY as usize));
+        let found = texts(Records(&bytes))[0].paragraphs();
+        assert_eq!(found.len(), MANY as usize + 1);
+        assert!(
+            found[..MANY as usize]
+                .iter()
+                .all(|paragraph| paragraph.depth == 2)
+        );
+    }
 
     #[test]
     fn paragraphs_are_indented_as_their_runs_say() {
