@@ -379,3 +379,38 @@ fn comments_and_footnotes_of_endnotes_are_read() {
         assert_eq!(found.matches(part).count(), 1, "{found}");
     }
 }
+
+#[test]
+fn fields_within_fields_without_end_are_read_in_time() {
+    const MANY: usize = 40_000;
+    let mark = |kind: &str| format!("<w:r><w:fldChar w:fldCharType='{kind}'/></w:r>");
+    let open = format!("{}{}", mark("begin"), mark("separate")).repeat(MANY);
+    let words = "<w:r><w:t>a</w:t></w:r>".repeat(MANY);
+    let close = mark("end").repeat(MANY);
+    let extraction = word(&format!("<w:p>{open}{words}{close}</w:p>"), &[]).unwrap();
+    assert_eq!(texts(&extraction), ["a".repeat(MANY)]);
+    let hidden = format!("{}{words}{}", mark("begin"), mark("end"));
+    let extraction = word(&format!("<w:p>{hidden}<w:r><w:t>b</w:t></w:r></w:p>"), &[]).unwrap();
+    assert_eq!(texts(&extraction), ["b"]);
+}
+
+#[test]
+fn headers_of_a_sheet_are_compared_in_time() {
+    const MANY: usize = 100_000;
+    let types = types("xl/workbook.xml", BOOK);
+    let workbook = "<workbook xmlns:r='r'><sheets><sheet name='a' r:id='a'/></sheets></workbook>";
+    let to_sheet =
+        "<Relationships><Relationship Id='a' Type='x/worksheet' Target='s.xml'/></Relationships>";
+    let header = |number: usize| format!("<oddHeader>h{:05}</oddHeader>", number % (MANY / 2));
+    let headers: String = (0..MANY).map(header).collect();
+    let sheet =
+        format!("<worksheet><sheetData/><headerFooter>{headers}</headerFooter></worksheet>");
+    let extraction = read(&[
+        ("[Content_Types].xml", &types),
+        ("xl/workbook.xml", workbook),
+        ("xl/_rels/workbook.xml.rels", to_sheet),
+        ("xl/s.xml", &sheet),
+    ])
+    .unwrap();
+    assert_eq!(texts(&extraction).concat().matches("h00001").count(), 1);
+}

@@ -15,6 +15,8 @@ const MAX_INSTRUCTION: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     open: Vec<Field>,
+    /// How many of them hide the text that is read.
+    hiding: usize,
     /// Beginnings of fields that end; one that does not is taken for no field, so that it hides nothing.
     complete: HashSet<NodeId>,
 }
@@ -49,28 +51,34 @@ impl Fields {
             }
         }
         Self {
-            open: Vec::new(),
             complete,
+            ..Self::default()
         }
     }
 
     /// Goes beside the text, where none of the fields is open.
     pub(super) fn set_aside(&mut self) -> Aside {
-        Aside(std::mem::take(&mut self.open))
+        Aside {
+            open: std::mem::take(&mut self.open),
+            hiding: std::mem::take(&mut self.hiding),
+        }
     }
 
     /// Comes back from there.
     pub(super) fn resume(&mut self, aside: Aside) {
-        self.open = aside.0;
+        self.open = aside.open;
+        self.hiding = aside.hiding;
     }
 
     pub(super) fn begin(&mut self, node: Node<'_, '_>) {
-        self.open.push(Field {
+        let field = Field {
             is_complete: self.complete.contains(&node.id()),
             in_instruction: true,
             hides_result: false,
             instruction: String::new(),
-        });
+        };
+        self.hiding += usize::from(field.hides());
+        self.open.push(field);
     }
 
     /// Adds to the instruction of the field begun last.
@@ -86,14 +94,17 @@ impl Fields {
     /// The instruction is over; tells where it leads, if it is a link's.
     pub(super) fn separate(&mut self) -> Option<String> {
         let field = self.open.last_mut()?;
+        self.hiding -= usize::from(field.hides());
         field.in_instruction = false;
         field.hides_result = instruction::is_layout(&field.instruction);
+        self.hiding += usize::from(field.hides());
         instruction::link_target(&field.instruction)
     }
 
     /// The field is over; tells how it ends.
     pub(super) fn end(&mut self) -> Option<End> {
         let field = self.open.pop()?;
+        self.hiding -= usize::from(field.hides());
         if field.in_instruction {
             return instruction::shown(&field.instruction).map(End::Shown);
         }
@@ -102,11 +113,19 @@ impl Fields {
 
     /// Whether text here is no text: an instruction's, or the number of a page.
     pub(super) fn hide_text(&self) -> bool {
-        let mut open = self.open.iter();
-        open.any(|field| field.is_complete && (field.in_instruction || field.hides_result))
+        self.hiding > 0
+    }
+}
+
+impl Field {
+    fn hides(&self) -> bool {
+        self.is_complete && (self.in_instruction || self.hides_result)
     }
 }
 
 /// Fields that are open elsewhere.
 #[derive(Debug)]
-pub(super) struct Aside(Vec<Field>);
+pub(super) struct Aside {
+    open: Vec<Field>,
+    hiding: usize,
+}

@@ -1,5 +1,7 @@
 //! XLSX (ECMA-376 part 1, §18).
 
+use std::collections::HashSet;
+
 use dpe_connector::content::DocumentHead;
 
 use super::numbers::{Formats, truth};
@@ -224,6 +226,8 @@ struct SheetReader<'s> {
     sheet: &'s mut Sheet,
     next: Place,
     cell: CellParts,
+    /// Headers (`true`) and footers that are written already.
+    furniture: HashSet<(bool, String)>,
 }
 
 #[derive(Debug, Default)]
@@ -245,6 +249,7 @@ impl<'s> SheetReader<'s> {
             sheet,
             next: (0, 0),
             cell: CellParts::default(),
+            furniture: HashSet::new(),
         }
     }
 
@@ -366,7 +371,7 @@ impl<'s> SheetReader<'s> {
             false => &mut self.sheet.footers,
         };
         for text in furniture_texts(coded) {
-            if !texts.contains(&text) {
+            if self.furniture.insert((is_header, text.clone())) {
                 texts.push(text);
             }
         }
