@@ -12,9 +12,13 @@ use crate::workers::Workers;
 /// Markdown up to this length is extracted here, in bytes.
 const SMALL_BYTES: usize = 64 << 10;
 
+/// Texts up to this length are, in bytes. Some take a hundred times their length in memory: paragraphs of one
+/// letter, tables of nothing but commas.
+const TEXT_BYTES: usize = 4 << 20;
+
 /// Extracts files, on any number of threads.
 ///
-/// Texts and pictures are looked through here, and so is Markdown unless it is long. Whatever else has a parser of its
+/// Texts and pictures are looked through here unless they are long, and so is short Markdown. Whatever else has a parser of its
 /// own is extracted by workers, if there are any.
 #[derive(Debug, Default)]
 pub struct Extractor {
@@ -39,7 +43,7 @@ impl Extractor {
         let (Some(workers), Some(format)) = (&self.workers, format) else {
             return Ok(self.extract_here(name, bytes)?);
         };
-        if bytes.is_empty() || format.is_simple() || is_small_markdown(format, bytes) {
+        if bytes.is_empty() || is_light(format, bytes) || is_small_markdown(format, bytes) {
             return Ok(self.extract_here(name, bytes)?);
         }
         let made = workers.extract(format.file_type(), (name, bytes), &self.limits);
@@ -58,6 +62,10 @@ impl Extractor {
             })
         })
     }
+}
+
+fn is_light(format: Format, bytes: &[u8]) -> bool {
+    format.is_read_from_head() || (format.is_simple() && bytes.len() <= TEXT_BYTES)
 }
 
 /// Returns whether a file is one of those notes of which a folder has thousands. A worker would take longer to be asked

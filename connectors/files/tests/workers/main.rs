@@ -188,7 +188,7 @@ fn as_many_workers_run_as_files_are_extracted_at_a_time() {
 }
 
 #[test]
-fn texts_and_pictures_need_no_worker() {
+fn texts_and_pictures_need_no_worker_unless_they_are_long() {
     let _alone = alone();
     let extractor = extractor(LONG);
     for name in ["a.txt", "a.rs", "a.json", "a.csv"] {
@@ -198,6 +198,9 @@ fn texts_and_pictures_need_no_worker() {
     assert!(extractor.extract(b"a.rtf", b"").is_ok());
     assert!(extractor.extract(b"a.md", b"# A").is_ok());
     assert_eq!(children(), Vec::<String>::new());
+    let long = "who ".repeat(2 << 20);
+    assert!(extractor.extract(b"a.txt", long.as_bytes()).is_ok());
+    assert_eq!(children().len(), 1);
 }
 
 /// Small files of it are extracted in the connector itself, on threads of common stacks.
