@@ -5,6 +5,7 @@ use unpdf::model::ListStyle;
 use unpdf::{Block, InlineContent, ListInfo, Page, Paragraph, Table};
 
 use super::painted;
+use super::tables::{self, Supposed};
 use crate::flow::{Container, Flow};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline};
@@ -14,7 +15,14 @@ pub(super) fn add(page: Page, flow: &mut Flow) {
     for block in page.elements {
         match block {
             Block::Paragraph(paragraph) => add_paragraph(&paragraph, flow),
-            Block::Table(table) => add_table(&table, flow),
+            Block::Table(table) => match tables::settle(table) {
+                Supposed::Table(table) => add_table(&table, flow),
+                Supposed::Paragraphs(paragraphs) => {
+                    for paragraph in &paragraphs {
+                        add_paragraph(paragraph, flow);
+                    }
+                }
+            },
             Block::Code { content } => flow.code(&content, None),
             Block::Raw { content } => {
                 let mut inline = Inline::default();
@@ -91,7 +99,7 @@ fn numbered(number: &str, paragraph: &Paragraph) -> Flat {
 
 fn add_table(table: &Table, flow: &mut Flow) {
     let mut grid = Grid::new();
-    for (number, row) in table.rows.iter().enumerate() {
+    for row in &table.rows {
         let texts: Vec<String> = row.cells.iter().map(|cell| cell.plain_text()).collect();
         let cells = row.cells.iter().zip(&texts).map(|(cell, text)| Cell {
             text: text.trim(),
@@ -99,8 +107,7 @@ fn add_table(table: &Table, flow: &mut Flow) {
             rows: cell.rowspan.max(1).into(),
             ..Cell::default()
         });
-        let names = row.is_header || number < usize::from(table.header_rows);
-        grid.row(names, cells);
+        grid.row(row.is_header, cells);
     }
     flow.table(grid, Vec::new());
 }

@@ -13,6 +13,7 @@ mod images;
 mod painted;
 mod samples;
 mod stuck;
+mod tables;
 mod text_string;
 mod weight;
 mod written;
