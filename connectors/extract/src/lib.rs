@@ -89,6 +89,7 @@ pub fn extract(input: &Input<'_>, limits: &Limits) -> Result<Extraction, Extract
     within("bytes", size, limits.input_bytes)?;
     let mut reading = Reading::new(limits, size);
     let Document { head, pages } = read(input.name, input.bytes, &mut reading)?;
+    reading.settled()?;
     within("pages", pages.len() as u64, limits.pages as u64)?;
     let elements: usize = pages.iter().map(|page| page.elements.len()).sum();
     within("elements", elements as u64, limits.elements as u64)?;

@@ -119,6 +119,15 @@ impl<'a> Reading<'a> {
     /// `bomb` when they are too many, or out of proportion to the file.
     pub(crate) fn unpacked(&mut self, bytes: u64) -> Result<(), ExtractError> {
         self.unpacked = self.unpacked.saturating_add(bytes);
+        self.settled()
+    }
+
+    /// Whether no limit was exceeded: readers may have got over the loss of a part, but not over a bomb.
+    ///
+    /// # Errors
+    ///
+    /// `bomb`.
+    pub(crate) fn settled(&self) -> Result<(), ExtractError> {
         match self.unpacked > self.most_unpacked() {
             true => Err(self.too_much()),
             false => Ok(()),

@@ -213,6 +213,20 @@ fn book_has_a_page_for_each_text_of_its_spine() {
 }
 
 #[test]
+fn bomb_among_the_pictures_of_a_book_is_one() {
+    let chapter = br#"<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Words</p><img src="z.png"/></body></html>"#;
+    let zeros = vec![0; 48 << 20];
+    let book = zip(&[
+        ("mimetype", b"application/epub+zip"),
+        ("META-INF/container.xml", CONTAINER),
+        ("O/b.opf", PACKAGE),
+        ("O/t/a b.xhtml", chapter),
+        ("O/t/z.png", &zeros),
+    ]);
+    assert_eq!(reason("a.epub", &book), Some(Reason::Bomb));
+}
+
+#[test]
 fn book_with_encrypted_texts_is_encrypted_and_one_with_obfuscated_fonts_is_not() {
     let encryption = |algorithm: &str| {
         format!(
