@@ -271,6 +271,11 @@ fn textual(format: Format, head: &[u8]) -> Option<Format> {
         Reader::Package | Reader::Compound | Reader::Rtf if looks_like_text(head) => {
             Some(by_markup(head).unwrap_or(PLAIN))
         }
+        // A drawing, or the page that a server gave instead of the picture.
+        Reader::Image(_) if format.is_read_from_head() => {
+            let markup = sniff::markup(head).filter(|markup| matches!(*markup, "svg" | "html"));
+            Some(markup.and_then(format_of_type).unwrap_or(format))
+        }
         _ => Some(format),
     }
 }
@@ -387,6 +392,15 @@ mod tests {
         assert_eq!(file_type("a.jpeg", png), Some("png"));
         assert_eq!(file_type("a", png), Some("png"));
         assert_eq!(file_type("a.gif", b"damaged"), Some("gif"));
+        assert_eq!(
+            file_type("a.png", b"<svg><text>a</text></svg>"),
+            Some("svg")
+        );
+        assert_eq!(file_type("a.png", b"<!DOCTYPE html><p>404"), Some("html"));
+        assert_eq!(
+            file_type("a.svg", b"<?xml version='1.0'?><!-- a --><svg/>"),
+            Some("svg")
+        );
         assert_eq!(file_type("a.md", png), Some("png"));
     }
 

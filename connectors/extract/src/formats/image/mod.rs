@@ -15,7 +15,7 @@ use crate::flow::Flow;
 use crate::format::Format;
 use crate::formats::head;
 use crate::reading::Reading;
-use crate::{Document, WHOLE_INPUT, pages, sniff};
+use crate::{Document, WHOLE_INPUT, pages};
 
 /// How much of an image is looked at, in bytes, whoever reads it: what lies behind, such as the
 /// directory of some large TIFFs, is not found. Colour profiles and previews of
@@ -36,9 +36,9 @@ pub(crate) fn read(
     let whole = bytes;
     let bytes = &bytes[..bytes.len().min(IMAGE_HEAD_BYTES)];
     let mut flow = Flow::default();
-    let (dimensions, described) = match sniff::image(bytes) {
-        Some(_) => (raster_dimensions(bytes), described::described(bytes)),
-        None => {
+    let (dimensions, described) = match format.is_read_from_head() {
+        true => (raster_dimensions(bytes), described::described(bytes)),
+        false => {
             let head = &bytes[..bytes.len().min(SVG_HEAD_BYTES)];
             (svg_dimensions(head), add_texts(whole, &mut flow, reading))
         }
