@@ -10,6 +10,7 @@ mod content;
 mod divided;
 mod facts;
 mod images;
+mod leaders;
 mod painted;
 mod samples;
 mod stuck;
@@ -113,7 +114,8 @@ fn pages(
     divided::join(&mut texts);
     let labels = facts::labels(sheets.file, ids.len());
     let mut pages = Vec::new();
-    for (elements, label) in texts.into_iter().zip(labels) {
+    for (mut elements, label) in texts.into_iter().zip(labels) {
+        leaders::shorten(&mut elements);
         let mut page_metadata = Metadata::new();
         if let Some(label) = label {
             page_metadata.insert("page_label".to_owned(), label.into());
