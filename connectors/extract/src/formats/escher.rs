@@ -157,8 +157,8 @@ pub(super) fn picture(record: &Record<'_>, reading: &mut Reading<'_>) -> Option<
     let data = record.data.get(ids..)?;
     let bytes = match record.kind {
         0xF01A..=0xF01C => metafile(data, reading)?,
-        0xF01F => with_file_header(data.get(1..)?.to_vec()),
-        0xF01D | 0xF01E | 0xF029 | 0xF02A => data.get(1..)?.to_vec(),
+        0xF01F => with_file_header(copied(data.get(1..)?, reading)?),
+        0xF01D | 0xF01E | 0xF029 | 0xF02A => copied(data.get(1..)?, reading)?,
         _ => return None,
     };
     if bytes.is_empty() {
@@ -177,6 +177,17 @@ pub(super) fn picture(record: &Record<'_>, reading: &mut Reading<'_>) -> Option<
     Some(Picture::of_bytes(reading.blob(bytes), mime_type))
 }
 
+/// Returns the bytes of a picture. They count as if they came out of something packed: records may overlap.
+pub(super) fn copied(bytes: &[u8], reading: &mut Reading<'_>) -> Option<Vec<u8>> {
+    match reading.unpacked(bytes.len() as u64) {
+        Ok(()) => Some(bytes.to_vec()),
+        Err(error) => {
+            reading.note(format!("left out: a picture: {error}"));
+            None
+        }
+    }
+}
+
 /// Returns a metafile, unpacked.
 fn metafile(data: &[u8], reading: &mut Reading<'_>) -> Option<Vec<u8>> {
     let packed = data.get(34..)?;
@@ -191,11 +202,38 @@ fn metafile(data: &[u8], reading: &mut Reading<'_>) -> Option<Vec<u8>> {
                 }
             }
         }
-        _ => Some(packed.to_vec()),
+        _ => copied(packed, reading),
     }
 }
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..at.checked_add(4)?)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, picture};
+    use crate::Limits;
+    use crate::reading::Reading;
+
+    #[test]
+    fn pictures_that_overlap_are_kept_within_bounds() {
+        let limits = Limits::default();
+        let mut reading = Reading::new(&limits, 1);
+        let bytes: Vec<u8> = (0..2 << 20).map(|at: u32| (at % 251) as u8).collect();
+        let mut kept = 0;
+        for from in 0..100 {
+            let record = Record {
+                kind: 0xF01E,
+                instance: 0,
+                is_container: false,
+                data: &bytes[from..],
+            };
+            kept += usize::from(picture(&record, &mut reading).is_some());
+        }
+        assert!((10..20).contains(&kept), "{kept}");
+        let (blobs, notes) = reading.finish();
+        assert_eq!((blobs.len(), notes.len()), (kept, 1));
+    }
 }

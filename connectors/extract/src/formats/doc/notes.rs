@@ -57,11 +57,15 @@ pub(super) fn notes(fib: &Fib, tables: &[u8]) -> BTreeMap<usize, Note> {
         }
         let texts = places(fib.table(texts, tables));
         let marks = fib.table(marks, tables);
+        let mut read = 0;
         for (index, pair) in texts.windows(2).enumerate() {
             let (from, to) = (pair[0].min(length), pair[1].min(length));
-            let Some(mark) = u32_at(marks, 4 * index).filter(|_| from < to) else {
+            // Each character is of one note.
+            let is_next = read <= from && from < to;
+            let Some(mark) = u32_at(marks, 4 * index).filter(|_| is_next) else {
                 continue;
             };
+            read = to;
             let text = base + from as usize..base + to as usize;
             found.insert(mark as usize, Note { kind, text });
         }
@@ -74,6 +78,7 @@ pub(super) fn furniture(fib: &Fib, tables: &[u8]) -> Vec<(bool, Range<usize>)> {
     let base = fib.lengths.body as usize + fib.lengths.footnotes as usize;
     let length = fib.lengths.furniture;
     let places = places(fib.table(Table::Furniture, tables));
+    let mut read = 0;
     let stories = places.windows(2).enumerate();
     let stories = stories.filter_map(|(index, pair)| {
         let (from, to) = (pair[0].min(length), pair[1].min(length));
@@ -83,7 +88,11 @@ pub(super) fn furniture(fib: &Fib, tables: &[u8]) -> Vec<(bool, Range<usize>)> {
             false => index.checked_sub(6)?,
         };
         let is_header = fib.is_old || matches!(of_section % 6, 0 | 1 | 4);
-        (from < to).then_some((is_header, base + from as usize..base + to as usize))
+        if from < read || from >= to {
+            return None;
+        }
+        read = to;
+        Some((is_header, base + from as usize..base + to as usize))
     });
     stories.collect()
 }
@@ -130,4 +139,51 @@ fn places(table: &[u8]) -> Vec<u32> {
         .iter()
         .map(|place| u32::from_le_bytes(*place))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fib, furniture, notes};
+
+    /// Returns a head that says that texts are so long, and that the marks and texts of footnotes and the texts of
+    /// headers have so many bytes, one table after the other.
+    fn fib(length: u32, tables: [(usize, u32); 3]) -> Fib {
+        let mut head = vec![0; 0x9A + 8 * 0x5D];
+        head[..2].copy_from_slice(&0xA5EC_u16.to_le_bytes());
+        head[2..4].copy_from_slice(&0xC1_u16.to_le_bytes());
+        for at in [0x4C, 0x50, 0x54] {
+            head[at..at + 4].copy_from_slice(&length.to_le_bytes());
+        }
+        let mut start = 0;
+        for (table, bytes) in tables {
+            let at = 0x9A + 8 * table;
+            head[at..at + 4].copy_from_slice(&u32::to_le_bytes(start));
+            head[at + 4..at + 8].copy_from_slice(&bytes.to_le_bytes());
+            start += bytes;
+        }
+        Fib::read(&head).unwrap()
+    }
+
+    fn bytes(numbers: &[u32]) -> Vec<u8> {
+        numbers
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn each_character_is_of_one_note_or_header() {
+        let marks = [1, 2, 3, 4, 5];
+        let texts = [0, 10, 0, 10, 20];
+        let headers = [0, 0, 0, 0, 0, 0, 0, 10, 0, 9, 10, 20];
+        let tables = [bytes(&marks), bytes(&texts), bytes(&headers)];
+        let fib = fib(100, [(2, 20), (3, 20), (11, 48)]);
+        let tables = tables.concat();
+        let found = notes(&fib, &tables);
+        let texts: Vec<_> = found.values().map(|note| note.text.clone()).collect();
+        assert_eq!(texts, [100..110, 110..120]);
+        let found = furniture(&fib, &tables);
+        let texts: Vec<_> = found.into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, [200..210, 210..220]);
+    }
 }

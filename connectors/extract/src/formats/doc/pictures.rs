@@ -25,7 +25,8 @@ pub(super) fn in_line(data: &[u8], at: u32, reading: &mut Reading<'_>) -> Option
         // Form fields keep there what they are made of.
         _ => {
             let mime_type = media_type(content, "")?;
-            let blob = reading.blob(content.to_vec());
+            let content = escher::copied(content, reading)?;
+            let blob = reading.blob(content);
             return Some(Picture::of_bytes(blob, Some(mime_type)));
         }
     };
