@@ -414,3 +414,55 @@ fn headers_of_a_sheet_are_compared_in_time() {
     .unwrap();
     assert_eq!(texts(&extraction).concat().matches("h00001").count(), 1);
 }
+
+/// Returns a record of a binary presentation; a version of 15 holds others.
+fn atom(version: u16, kind: u16, data: &[u8]) -> Vec<u8> {
+    let length = data.len() as u32;
+    [
+        &version.to_le_bytes()[..],
+        &kind.to_le_bytes(),
+        &length.to_le_bytes(),
+        data,
+    ]
+    .concat()
+}
+
+fn binary_presentation(times: usize) -> Result<Extraction, ExtractError> {
+    let place = atom(0, 0x03F3, &[&7_u32.to_le_bytes()[..], &[0; 16]].concat());
+    let list = atom(15, 0x0FF0, &place.repeat(times));
+    let mut stream = atom(15, 0x03E8, &list);
+    let slide = stream.len() as u32;
+    stream.extend(atom(15, 0x03EE, &atom(0, 0x7777, &vec![0; 200_000])));
+    let directory = stream.len() as u32;
+    let places = [1 << 20 | 1, 0, 1 << 20 | 7, slide];
+    let places: Vec<u8> = places
+        .iter()
+        .flat_map(|place| place.to_le_bytes())
+        .collect();
+    stream.extend(atom(0, 0x1772, &places));
+    let edit = stream.len() as u32;
+    let numbers = [0, 0, 0, directory, 1, 0, 0];
+    let numbers: Vec<u8> = numbers
+        .iter()
+        .flat_map(|number: &u32| number.to_le_bytes())
+        .collect();
+    stream.extend(atom(0, 0x0FF5, &numbers));
+    let mut file = cfb::CompoundFile::create(Cursor::new(Vec::new())).unwrap();
+    let user = [&[0; 16][..], &edit.to_le_bytes()].concat();
+    for (name, bytes) in [("/Current User", &user), ("/PowerPoint Document", &stream)] {
+        file.create_stream(name).unwrap().write_all(bytes).unwrap();
+    }
+    file.flush().unwrap();
+    let bytes = file.into_inner().into_inner();
+    let input = Input {
+        name: b"a.ppt",
+        bytes: &bytes,
+    };
+    extract(&input, &Limits::default())
+}
+
+#[test]
+fn slide_that_is_listed_again_and_again_is_a_bomb() {
+    assert_eq!(binary_presentation(3).unwrap().pages.len(), 3);
+    assert_eq!(binary_presentation(400).unwrap_err().reason, Reason::Bomb);
+}

@@ -74,7 +74,15 @@ pub(crate) fn read(
         bytes: &pictures,
         ..slide::Stored::default()
     };
+    let mut read = 0;
     for number in 0..book.slides.len() {
+        // Slides may be listed again and again, and have the same notes.
+        let slide = book.slides[number].data;
+        let length = slide.len() + book.notes(slide).map_or(0, |notes| notes.len());
+        read += length;
+        if read > stream.len() {
+            reading.unpacked(length as u64)?;
+        }
         let (title, elements) = slide::read(&book, number, &mut stored, reading);
         found.append(&mut pages::declared(title, Metadata::new(), elements));
     }

@@ -85,6 +85,7 @@ fn sheets(bytes: &[u8], reading: &mut Reading<'_>) -> Result<Vec<Sheet>, Extract
         return Ok(vec![sheet]);
     }
     let mut sheets = Vec::new();
+    let mut read = 0;
     for listed in &book.sheets {
         if !listed.is_worksheet {
             let name = &listed.name;
@@ -92,7 +93,12 @@ fn sheets(bytes: &[u8], reading: &mut Reading<'_>) -> Result<Vec<Sheet>, Extract
             continue;
         }
         let mut sheet = Sheet::new(&listed.name, reading);
-        book.read_sheet(bytes, listed.at, &mut sheet, reading);
+        let length = book.read_sheet(bytes, listed.at, &mut sheet, reading);
+        // Sheets may be listed again and again, or begin within others.
+        read += length as u64;
+        if read > bytes.len() as u64 {
+            reading.unpacked(length as u64)?;
+        }
         sheet.count_shared(reading)?;
         sheets.push(sheet);
     }
@@ -224,7 +230,15 @@ impl Book {
         Some(codepage::decode(self.code_page.unwrap_or(WESTERN), bytes))
     }
 
-    fn read_sheet(&self, bytes: &[u8], at: usize, sheet: &mut Sheet, reading: &mut Reading<'_>) {
+    /// Reads a sheet; tells how many bytes it is.
+    fn read_sheet(
+        &self,
+        bytes: &[u8],
+        at: usize,
+        sheet: &mut Sheet,
+        reading: &mut Reading<'_>,
+    ) -> usize {
+        let mut length = 0;
         let mut reader = SheetReader {
             book: self,
             sheet,
@@ -234,6 +248,7 @@ impl Book {
         };
         let mut depth = 0;
         for record in Records::new(bytes, at) {
+            length += 4 + record.data.len();
             match record.number {
                 BEGIN_2 | BEGIN_3 | BEGIN_4 | BEGIN => depth += 1,
                 END => depth -= 1,
@@ -246,6 +261,7 @@ impl Book {
         }
         let drawing = reader.drawing;
         self.read_pictures(&drawing, sheet, reading);
+        length
     }
 
     /// Reads the pictures of a sheet: its shapes name them by their places in the store.
@@ -259,6 +275,9 @@ impl Book {
                 shapes.push(Shape::read(record.data));
             }
         });
+        if shapes.is_empty() {
+            return;
+        }
         let mut store = Vec::new();
         escher::walk(&self.store, &mut |record| {
             if record.kind == kind::STORE_ENTRY {
@@ -515,4 +534,51 @@ fn counted(data: &[u8]) -> Option<(String, &[u8])> {
 
 fn until_nul(text: &str) -> String {
     text.split('\0').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sheets;
+    use crate::reading::Reading;
+    use crate::{Limits, Reason};
+
+    fn record(number: u16, data: &[u8]) -> Vec<u8> {
+        let length = data.len() as u16;
+        [&number.to_le_bytes()[..], &length.to_le_bytes(), data].concat()
+    }
+
+    /// Returns a workbook of one sheet with so many long cells, which is listed so often.
+    fn book(times: usize, cells: u16) -> Vec<u8> {
+        let begin = record(0x0809, b"\0\x06\x05\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        let end = record(0x000A, b"");
+        let listed = |at: u32| record(0x0085, &[&at.to_le_bytes()[..], b"\0\0\x01\0a"].concat());
+        let at = begin.len() + times * listed(0).len() + end.len();
+        let mut book = begin.clone();
+        book.extend(listed(at as u32).repeat(times));
+        book.extend(&end);
+        book.extend(&begin);
+        for row in 0..cells {
+            let head = [
+                &row.to_le_bytes()[..],
+                b"\0\0\0\0",
+                &8000_u16.to_le_bytes(),
+                b"\0",
+            ];
+            let words = [&head.concat()[..], &[b'x'; 8000]].concat();
+            book.extend(record(0x0204, &words));
+        }
+        book.extend(end);
+        book
+    }
+
+    #[test]
+    fn sheet_that_is_listed_again_and_again_is_a_bomb() {
+        let limits = Limits::default();
+        let reading = || Reading::new(&limits, 1);
+        let some = sheets(&book(3, 2), &mut reading()).unwrap();
+        assert_eq!(some.len(), 3);
+        assert!(some.iter().all(|sheet| sheet.cells.len() == 2));
+        let error = sheets(&book(200, 30), &mut reading()).err().unwrap();
+        assert_eq!(error.reason, Reason::Bomb);
+    }
 }
