@@ -93,9 +93,28 @@ fn table<'t>(table: Node<'t, 't>, flow: &mut Flow) {
 
 fn cell(cell: Node<'_, '_>) -> String {
     let mut inline = Inline::default();
-    for paragraph in xml::outermost(cell, |node| xml::is(node, "p")) {
+    // Lists in cells of charts say what the paragraph before them says, level by level.
+    let blocks = xml::outermost(cell, |node| xml::is(node, "p") || xml::is(node, "list"));
+    for paragraph in blocks.filter(|node| xml::is(*node, "p")) {
         inline.begin_line();
         inline.push_collapsed(&text_of(paragraph));
     }
     inline.take().text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::flow::Flow;
+
+    #[test]
+    fn levels_of_categories_are_no_second_words() {
+        let source = "<d><body><table><table-row><table-cell><p>A In0</p><list><list-item><p>A</p></list-item>\
+            <list-item><p>In0</p></list-item></list></table-cell><table-cell><p>1</p></table-cell></table-row></table></body></d>";
+        let tree = roxmltree::Document::parse(source).unwrap();
+        let mut flow = Flow::default();
+        assert!(read(tree.root(), &mut flow));
+        let elements = flow.finish().1.into_vec();
+        assert_eq!(elements[0].text.as_deref(), Some("A In0\t1"));
+    }
 }
