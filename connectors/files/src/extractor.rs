@@ -78,7 +78,7 @@ fn is_small_markdown(format: Format, bytes: &[u8]) -> bool {
 fn no_worker(why: &std::io::Error) -> NoDocument {
     NoDocument::Failed(Failure {
         code: ItemErrorCode::Internal,
-        message: format!("there was no process to extract it: {why}"),
+        message: format!("no process could be started to extract it: {why}"),
         retryable: true,
     })
 }

@@ -51,7 +51,7 @@ impl Workers {
     ///
     /// # Errors
     ///
-    /// When no worker can be started, or somebody ended it; else in it why the file gives no document.
+    /// When no worker can be started; else in it why the file gives no document.
     pub(crate) fn extract(
         &self,
         file_type: &str,
@@ -75,10 +75,6 @@ impl Workers {
                 }
                 // It may have died of what others left behind, or in idleness: a new one tells.
                 Err(Lost::Died(..)) if worker.served > 0 => {}
-                Err(lost @ Lost::Ended(_)) => {
-                    let why = lost.describe(file_type, self.memory_bytes);
-                    return Err(io::Error::other(why));
-                }
                 Err(lost) => return Ok(Err(self.reason(&lost, file_type))),
             }
         }
@@ -92,7 +88,7 @@ impl Workers {
                 message.push_str(&format!(": more than {seconds} seconds"));
                 Reason::Timeout
             }
-            Lost::Died(..) | Lost::Ended(_) | Lost::Garbage => Reason::ParserFailed,
+            Lost::Died(..) | Lost::Garbage => Reason::ParserFailed,
         };
         ExtractError { reason, message }
     }

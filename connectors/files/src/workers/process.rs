@@ -11,7 +11,6 @@ use std::time::Instant;
 use dpe_extract::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-use rustix::process::Signal;
 
 use super::frame::{Answer, answered, ask};
 use super::pool::Program;
@@ -37,14 +36,6 @@ pub(super) struct Worker {
 /// The beginning of what was said on stderr since the last look.
 type Said = Arc<Mutex<Vec<u8>>>;
 
-/// Signals by which systems and people end processes; defects of a parser have others.
-const ENDED_BY: [i32; 4] = [
-    Signal::KILL.as_raw(),
-    Signal::TERM.as_raw(),
-    Signal::INT.as_raw(),
-    Signal::HUP.as_raw(),
-];
-
 /// Why a worker gave no answer.
 #[derive(Debug)]
 pub(super) enum Lost {
@@ -52,8 +43,6 @@ pub(super) enum Lost {
     Late,
     /// It is gone: how, and what it said last.
     Died(Option<ExitStatus>, String),
-    /// Somebody else ended it, with this signal: the file need not have had to do with it.
-    Ended(i32),
     /// It said something else.
     Garbage,
 }
@@ -136,14 +125,10 @@ impl Worker {
         // Its pipe may be closed a moment before it is gone; one that only closed it gets killed.
         let patience = std::time::Duration::from_millis(5);
         for _ in 0..200 {
-            match self.child.try_wait() {
-                Ok(None) => thread::sleep(patience),
-                Ok(Some(status)) => match status.signal() {
-                    Some(signal) if ENDED_BY.contains(&signal) => return Lost::Ended(signal),
-                    _ => break,
-                },
-                Err(_) => break,
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                break;
             }
+            thread::sleep(patience);
         }
         let _ = self.child.kill();
         let status = self.child.wait().ok();
@@ -168,9 +153,6 @@ impl Lost {
         let (status, said) = match self {
             Self::Late => return format!("the parser of {file_type} took too long"),
             Self::Garbage => return format!("the parser of {file_type} gave no sensible answer"),
-            Self::Ended(signal) => {
-                return format!("signal {signal} ended the process that read {file_type}");
-            }
             Self::Died(status, said) => (status, said),
         };
         if said.contains(MEMORY_RAN_OUT) {

@@ -96,6 +96,7 @@ fn one_that_dies_costs_its_file_and_is_replaced() {
     let extractor = extractor(LONG);
     for (order, words) in [
         ("exit", "ended with code 7"),
+        ("killed", "ended with signal 9"),
         ("memory", "needed more than 64 MiB of memory"),
         ("garbage", "no sensible answer"),
         ("rubbish", "no sensible answer"),
@@ -129,19 +130,6 @@ fn one_that_takes_too_long_is_killed() {
 }
 
 /// A pipe holds much less than a file may have: nobody waits for a worker that does not read.
-#[test]
-fn one_that_somebody_else_ends_is_no_fault_of_its_file() {
-    let _alone = alone();
-    let extractor = extractor(LONG);
-    let made = extractor.extract(b"a.rtf", rtf("killed").as_bytes());
-    let Err(NoDocument::Failed(failure)) = made else {
-        panic!("{made:?}");
-    };
-    assert!(failure.retryable, "{failure:?}");
-    assert!(failure.message.contains("signal 9"), "{failure:?}");
-    assert!(children().is_empty());
-}
-
 #[test]
 fn one_that_does_not_read_is_killed() {
     let _alone = alone();
