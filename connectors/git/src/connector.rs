@@ -98,7 +98,11 @@ impl Round {
             }
             begun => begun,
         };
-        begun.map_err(NotBegun::into_error)
+        begun.map_err(|not_begun| match not_begun {
+            // Somebody may be removing the cache; what was fetched can be fetched again.
+            NotBegun::Damaged(error) => error.retryable(),
+            NotBegun::Other(error) => error,
+        })
     }
 
     fn begin_at(
