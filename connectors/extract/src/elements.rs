@@ -95,6 +95,12 @@ impl Elements {
         has_room
     }
 
+    /// Moves the elements from some place on before all others.
+    pub(crate) fn move_first(&mut self, from: usize) {
+        let from = from.min(self.0.len());
+        self.0.rotate_left(from);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -140,6 +140,13 @@ impl Flow {
         self.pictures(flat.pictures);
     }
 
+    /// Adds the heading of a whole page, which stands before all else on it wherever the source has it.
+    pub(crate) fn page_heading(&mut self, flat: Flat) {
+        let from = self.elements.len();
+        self.heading(1, flat);
+        self.elements.move_first(from);
+    }
+
     /// Adds code; the line end before a closing fence or tag is not part of it.
     pub(crate) fn code(&mut self, text: &str, language: Option<&str>) {
         let text = text.strip_suffix('\n').unwrap_or(text);

@@ -1,6 +1,6 @@
 //! The text of one block, flattened, with what its markup said beside it.
 //!
-//! Knows no markup language: Markdown and HTML readers both write into it.
+//! Knows no markup language: the readers of all formats write into it.
 
 use dpe_connector::content::BlobSource;
 
@@ -55,6 +55,8 @@ pub(crate) struct Inline {
     open_link: Option<OpenLink>,
     open_pictures: Vec<(usize, Picture)>,
     has_words: bool,
+    /// Where numbers of pages were left out.
+    left_out: Vec<usize>,
 }
 
 /// A link whose words have begun. Links do not nest: texts made of many links inside each other would
@@ -135,6 +137,12 @@ impl Inline {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.line_break();
         }
+    }
+
+    /// Says that the number of a page would stand here. What is there for its sake only goes with it, see
+    /// [`take`](Self::take).
+    pub(crate) fn leave_out_number(&mut self) {
+        self.left_out.push(self.text.len());
     }
 
     /// Drops white space with which nothing has been written yet.
@@ -226,12 +234,15 @@ impl Inline {
         self.pictures.is_empty() && self.text.trim().is_empty()
     }
 
-    /// Takes what was written and leaves the buffer empty; what is open ends here.
+    /// Takes what was written and leaves the buffer empty; what is open ends here. Between tabs and line ends where
+    /// numbers of pages were left out, what remains is not text if it has no digit and no more words than there
+    /// were numbers (`Page`, `Page of`, `- -`).
     pub(crate) fn take(&mut self) -> Flat {
         while !self.open_pictures.is_empty() {
             self.close_picture();
         }
         self.close_link();
+        self.drop_left_overs();
         std::mem::take(self).flat()
     }
 
@@ -242,6 +253,38 @@ impl Inline {
             text,
             links: Vec::new(),
             ..self.take()
+        }
+    }
+
+    fn drop_left_overs(&mut self) {
+        while let Some(last) = self.left_out.pop() {
+            let start = self.text[..last].rfind(PART_ENDS).map_or(0, |at| at + 1);
+            let end = self.text[last..].find(PART_ENDS);
+            let end = end.map_or(self.text.len(), |at| last + at);
+            let mut numbers = 1;
+            while self.left_out.pop_if(|at| *at >= start).is_some() {
+                numbers += 1;
+            }
+            let part = &self.text[start..end];
+            let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+            let words = part.split_whitespace().filter(is_word).count();
+            if words <= numbers && !part.contains(char::is_numeric) {
+                self.cut(start, end);
+            }
+        }
+        self.has_words &= !self.text.trim().is_empty();
+    }
+
+    /// Takes bytes out of the text, and out of the words of links.
+    fn cut(&mut self, start: usize, end: usize) {
+        self.text.drain(start..end);
+        let moved = |at: usize| match at {
+            _ if at <= start => at,
+            _ if at <= end => start,
+            _ => at - (end - start),
+        };
+        for link in &mut self.links {
+            (link.start, link.end) = (moved(link.start), moved(link.end));
         }
     }
 
@@ -273,6 +316,9 @@ impl Inline {
         }
     }
 }
+
+/// What parts of headers and footers end with.
+const PART_ENDS: [char; 2] = ['\t', '\n'];
 
 /// White space as HTML counts it; a no-break space is not.
 pub(crate) fn is_html_space(character: char) -> bool {
@@ -350,6 +396,58 @@ mod tests {
         let picture = Picture::at("data:image/png;base64,AAAA");
         assert_eq!(picture.url, None);
         assert_eq!(picture.mime_type.as_deref(), Some("image/png"));
+    }
+
+    /// Writes a text in which `#` is the number of a page.
+    fn without_numbers(text: &str) -> String {
+        let mut inline = Inline::default();
+        for (index, part) in text.split('#').enumerate() {
+            if index > 0 {
+                inline.leave_out_number();
+            }
+            inline.push(part);
+        }
+        let flat = inline.take();
+        assert_eq!(flat.has_words, !flat.text.is_empty());
+        flat.text
+    }
+
+    #[test]
+    fn what_only_names_the_number_of_a_page_goes_with_it() {
+        for (text, expected) in [
+            ("Page #", ""),
+            ("Page # of #", ""),
+            ("- # -", ""),
+            ("# | Seite", ""),
+            ("\u{7B2C}#\u{9875}", ""),
+            ("Report\tDraft\tPage #", "Report\tDraft"),
+            ("Page # of #\tReport", "Report"),
+            ("Annual Report #", "Annual Report"),
+            ("Page # of 12", "Page  of 12"),
+            ("Volume 2, #", "Volume 2,"),
+            ("Page", "Page"),
+        ] {
+            assert_eq!(without_numbers(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn links_keep_their_words_when_something_before_them_goes() {
+        let mut inline = Inline::default();
+        inline.open_link("gone");
+        inline.push("Page ");
+        inline.leave_out_number();
+        inline.close_link();
+        inline.push("\tsee ");
+        inline.open_link("u");
+        inline.push("here");
+        let flat = inline.take();
+        assert_eq!(flat.text, "see here");
+        let words = flat
+            .links
+            .iter()
+            .map(|link| (&flat.text[link.start..link.end], &*link.url));
+        assert_eq!(words.collect::<Vec<_>>(), [("here", "u")]);
     }
 
     #[test]

@@ -355,6 +355,10 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
                 let symbol = look.symbol.unwrap_or_default();
                 open.push(symbol.encode_utf8(&mut [0; 4]));
             }
+            0x00 if look.is_special && open.is_furniture => {
+                open.flush(self.fib);
+                open.leave_out_number();
+            }
             0x0B => {
                 open.flush(self.fib);
                 if open.is_shown() {
@@ -483,6 +487,11 @@ impl Open {
         }
     }
 
+    /// Leaves out the number of a page.
+    fn leave_out_number(&mut self) {
+        self.story.inline().leave_out_number();
+    }
+
     fn is_shown(&self) -> bool {
         self.fields
             .iter()
@@ -513,6 +522,9 @@ impl Open {
                 };
                 if field.is_link {
                     self.story.inline().close_link();
+                }
+                if self.is_furniture && fields::is_layout(&field.instruction) && self.is_shown() {
+                    return self.leave_out_number();
                 }
                 if !field.has_result
                     && !field.is_left_out

@@ -36,6 +36,8 @@ pub(super) enum End {
     Link,
     /// A field without a result, which shows this.
     Shown(String),
+    /// The number of a page, which is left out.
+    Number,
 }
 
 impl Fields {
@@ -105,6 +107,9 @@ impl Fields {
     pub(super) fn end(&mut self) -> Option<End> {
         let field = self.open.pop()?;
         self.hiding -= usize::from(field.hides());
+        if instruction::is_layout(&field.instruction) {
+            return (!self.hide_text()).then_some(End::Number);
+        }
         if field.in_instruction {
             return instruction::shown(&field.instruction).map(End::Shown);
         }

@@ -107,6 +107,7 @@ impl Reader<'_, '_, '_, '_> {
                     line.inline.push(&math::text(node));
                 }
                 "ruby" => self.ruby(node, line)?,
+                "pgNum" => self.number(line),
                 "AlternateContent" => {
                     if let Some(content) = alternative(node) {
                         self.inline(content, line)?;
@@ -163,9 +164,17 @@ impl Reader<'_, '_, '_, '_> {
             Some("end") => match self.here.fields.end() {
                 Some(End::Link) => line.inline.close_link(),
                 Some(End::Shown(text)) => line.push(&text),
+                Some(End::Number) => self.number(line),
                 None => {}
             },
             _ => {}
+        }
+    }
+
+    /// Leaves out the number of a page.
+    fn number(&self, line: &mut Line<'_, '_>) {
+        if !self.is_text {
+            line.inline.leave_out_number();
         }
     }
 
@@ -176,6 +185,7 @@ impl Reader<'_, '_, '_, '_> {
     ) -> Result<(), ExtractError> {
         let instruction = xml::attribute(node, "instr").unwrap_or_default();
         if fields::is_layout(instruction) {
+            self.number(line);
             return Ok(());
         }
         let Some(address) = fields::link_target(instruction) else {

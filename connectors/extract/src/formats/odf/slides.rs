@@ -35,8 +35,13 @@ impl<'t> Reader<'_, '_, '_, 't> {
                         self.inline(paragraph, &mut line)?;
                     }
                     let flat = line.inline.take();
-                    found = found.or_else(|| title(&flat.text));
-                    self.flow.heading(1, flat);
+                    match found {
+                        Some(_) => self.flow.heading(1, flat),
+                        None => {
+                            found = title(&flat.text);
+                            self.flow.page_heading(flat);
+                        }
+                    }
                     self.beside(line.beside)?;
                 }
                 _ => self.block(shape)?,

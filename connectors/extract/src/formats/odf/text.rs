@@ -62,6 +62,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
             "line-break" => line.inline.line_break(),
             "note" => self.note(node, line),
             "annotation" => self.comments.push(node),
+            "page-number" | "page-count" if !self.is_text => line.inline.leave_out_number(),
             // Numbers of pages are layout.
             "page-number" | "page-count" | "script" | "tracked-changes" => {}
             "ruby" => {

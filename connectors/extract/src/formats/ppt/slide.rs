@@ -139,10 +139,12 @@ impl Slide {
             let mut inline = Inline::default();
             inline.push(&text.lines());
             let flat = inline.take();
-            if self.title.is_none() {
+            if self.title.is_some() {
+                self.flow.heading(1, flat);
+            } else {
                 self.title = title(&flat.text);
+                self.flow.page_heading(flat);
             }
-            self.flow.heading(1, flat);
             return;
         }
         for paragraph in text.paragraphs() {

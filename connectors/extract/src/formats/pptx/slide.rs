@@ -213,10 +213,11 @@ impl Surface {
             text::write(paragraph, &self.relations, true, &mut inline);
         }
         let flat = inline.take();
-        if self.title.is_none() {
-            self.title = title(&flat.text);
+        if self.title.is_some() {
+            return self.flow.heading(1, flat);
         }
-        self.flow.heading(1, flat);
+        self.title = title(&flat.text);
+        self.flow.page_heading(flat);
     }
 
     /// Adds the paragraphs of a text.

@@ -61,6 +61,9 @@ pub(super) fn write(
             }
             "fld" => {
                 let kind = xml::attribute(node, "type").unwrap_or_default();
+                if kind == "slidenum" && !fields {
+                    inline.leave_out_number();
+                }
                 if kind != "slidenum" && (fields || !kind.starts_with("datetime")) {
                     run(node, inline);
                 }

@@ -280,6 +280,9 @@ impl<'r, 'l> Reader<'r, 'l> {
         let Some(field) = self.fields.pop() else {
             return;
         };
+        if fields::is_layout(&field.instruction) && self.is_in_furniture() {
+            return self.leave_out_number(field.outer);
+        }
         if field.has_result {
             if let Some(outer) = self.fields.last_mut() {
                 outer.has_result = true;
@@ -289,6 +292,14 @@ impl<'r, 'l> Reader<'r, 'l> {
         if let Some(text) = fields::shown(&field.instruction) {
             self.group.destination = field.outer;
             self.emit(&text);
+        }
+    }
+
+    /// Leaves out the number of a page that would be text of a destination.
+    pub(super) fn leave_out_number(&mut self, destination: Destination) {
+        self.flush();
+        if destination == Destination::Story && self.is_in_furniture() {
+            self.story().inline().leave_out_number();
         }
     }
 

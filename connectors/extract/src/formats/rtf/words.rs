@@ -198,6 +198,10 @@ impl Reader<'_, '_> {
                 }
                 return true;
             }
+            b"chpgn" => {
+                self.leave_out_number(self.group.destination);
+                return true;
+            }
             b"emdash" => "\u{2014}",
             b"endash" => "\u{2013}",
             b"lquote" => "\u{2018}",

@@ -147,19 +147,18 @@ fn paragraph(flow: &mut Flow, text: &str) {
 /// Returns the texts of the left, middle and right part of a header or footer, without its codes
 /// (ECMA-376 part 1, §18.3.1.46). Numbers of pages, dates and names of files are the layout's.
 fn furniture_texts(coded: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
+    let mut texts = Vec::new();
+    let mut part = Inline::default();
     let mut characters = coded.chars().peekable();
     while let Some(character) = characters.next() {
         if character != '&' {
-            parts
-                .last_mut()
-                .expect("there is always one")
-                .push(character);
+            part.push(character.encode_utf8(&mut [0; 4]));
             continue;
         }
         match characters.next() {
-            Some('&') => parts.last_mut().expect("there is always one").push('&'),
-            Some('L' | 'C' | 'R') => parts.push(String::new()),
+            Some('&') => part.push("&"),
+            Some('L' | 'C' | 'R') => texts.push(part.take().text),
+            Some('P' | 'N') => part.leave_out_number(),
             Some('"') => while characters.next().is_some_and(|next| next != '"') {},
             Some('K') => {
                 let mut digits = 0;
@@ -173,12 +172,9 @@ fn furniture_texts(coded: &str) -> Vec<String> {
             _ => {}
         }
     }
-    let has_words = |part: &String| part.contains(char::is_alphanumeric);
-    let trimmed = parts
-        .iter()
-        .filter(|part| has_words(part))
-        .map(|part| part.trim());
-    trimmed.map(str::to_owned).collect()
+    texts.push(part.take().text);
+    texts.retain(|text| text.contains(char::is_alphanumeric));
+    texts
 }
 
 #[cfg(test)]
@@ -189,8 +185,9 @@ mod tests {
     fn header_is_read_without_its_codes() {
         assert_eq!(
             furniture_texts("&L&\"Arial,Bold\"&12Sales && more&C&P of &N&R&KFF0000Draft"),
-            ["Sales & more", "of", "Draft"]
+            ["Sales & more", "Draft"]
         );
         assert!(furniture_texts("&C&A&R&D &T").is_empty());
+        assert!(furniture_texts("&LPage &P&R&8| Seite &P").is_empty());
     }
 }

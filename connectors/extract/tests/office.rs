@@ -1,0 +1,180 @@
+//! What office documents become: small ones that the tests write, each for one rule of the mapping.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{Cursor, Write};
+
+use dpe_connector::content::Category;
+use dpe_extract::{Extraction, Input, Limits, extract};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+const WORD: &str =
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
+const SHOW: &str =
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml";
+const TEXT: &str = "application/vnd.oasis.opendocument.text";
+const SLIDES: &str = "application/vnd.oasis.opendocument.presentation";
+
+fn read(bytes: &[u8]) -> Extraction {
+    extract(&Input { name: b"a", bytes }, &Limits::default()).unwrap()
+}
+
+fn package(parts: &[(&str, &str)]) -> Extraction {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in parts {
+        archive
+            .start_file(*name, SimpleFileOptions::default())
+            .unwrap();
+        archive.write_all(text.as_bytes()).unwrap();
+    }
+    read(&archive.finish().unwrap().into_inner())
+}
+
+fn types(part: &str, content: &str) -> String {
+    format!("<Types><Override PartName='/{part}' ContentType='{content}'/></Types>")
+}
+
+/// Returns the category and the text of each element of a page.
+fn elements(extraction: &Extraction, page: usize) -> Vec<(Category, &str)> {
+    let all = extraction.pages[page].elements.iter();
+    let said = all.filter_map(|element| Some((element.category, element.text.as_deref()?)));
+    said.collect()
+}
+
+/// Returns a document of Word with a header.
+fn word_with_header(header: &str) -> Extraction {
+    package(&[
+        ("[Content_Types].xml", &types("word/document.xml", WORD)),
+        (
+            "word/document.xml",
+            "<w:document xmlns:w='w' xmlns:r='r'><w:body><w:p><w:r><w:t>Text</w:t></w:r></w:p><w:sectPr>\
+             <w:headerReference w:type='default' r:id='h'/></w:sectPr></w:body></w:document>",
+        ),
+        (
+            "word/_rels/document.xml.rels",
+            "<Relationships><Relationship Id='h' Type='x/header' Target='header1.xml'/></Relationships>",
+        ),
+        (
+            "word/header1.xml",
+            &format!("<w:hdr xmlns:w='w'><w:p>{header}</w:p></w:hdr>"),
+        ),
+    ])
+}
+
+#[test]
+fn words_around_the_number_of_a_page_go_with_it() {
+    let field = |name: &str| {
+        format!(
+            "<w:r><w:fldChar w:fldCharType='begin'/></w:r><w:r><w:instrText> {name} </w:instrText></w:r>\
+             <w:r><w:fldChar w:fldCharType='separate'/></w:r><w:r><w:t>7</w:t></w:r>\
+             <w:r><w:fldChar w:fldCharType='end'/></w:r>"
+        )
+    };
+    let run = |words: &str| format!("<w:r><w:t xml:space='preserve'>{words}</w:t></w:r>");
+    let numbered = [
+        run("Page "),
+        field("PAGE"),
+        run(" of "),
+        "<w:fldSimple w:instr='NUMPAGES'><w:r><w:t>9</w:t></w:r></w:fldSimple>".to_owned(),
+    ]
+    .concat();
+    let text = (Category::NarrativeText, "Text");
+    assert_eq!(elements(&word_with_header(&numbered), 0), [text]);
+    let titled = format!("{}<w:r><w:tab/></w:r>{numbered}", run("Report"));
+    assert_eq!(
+        elements(&word_with_header(&titled), 0),
+        [(Category::Header, "Report"), text]
+    );
+
+    let rich = br"{\rtf1{\footer Seite {\field{\*\fldinst PAGE}{\fldrslt 3}}\par}{\header Report \chpgn\tab Page \chpgn\par}Text\par}";
+    assert_eq!(elements(&read(rich), 0), [text]);
+
+    let styles = "<o:document-styles xmlns:o='o' xmlns:t='t' xmlns:s='s'><o:master-styles><s:master-page><s:footer><t:p>- \
+         <t:page-number>1</t:page-number> -</t:p></s:footer></s:master-page></o:master-styles></o:document-styles>";
+    let content = "<o:document xmlns:o='o' xmlns:t='t'><o:body><o:text><t:p>Text</t:p></o:text></o:body></o:document>";
+    let open = package(&[
+        ("mimetype", TEXT),
+        ("content.xml", content),
+        ("styles.xml", styles),
+    ]);
+    assert_eq!(elements(&open, 0), [text]);
+}
+
+/// Returns a presentation of one slide with these shapes.
+fn show(shapes: &str) -> Extraction {
+    package(&[
+        ("[Content_Types].xml", &types("ppt/presentation.xml", SHOW)),
+        (
+            "ppt/presentation.xml",
+            "<p:presentation xmlns:p='p' xmlns:r='r'><p:sldIdLst><p:sldId r:id='s'/></p:sldIdLst></p:presentation>",
+        ),
+        (
+            "ppt/_rels/presentation.xml.rels",
+            "<Relationships><Relationship Id='s' Type='x/slide' Target='slides/slide1.xml'/></Relationships>",
+        ),
+        (
+            "ppt/slides/slide1.xml",
+            &format!(
+                "<p:sld xmlns:p='p' xmlns:a='a'><p:cSld><p:spTree>{shapes}</p:spTree></p:cSld></p:sld>"
+            ),
+        ),
+    ])
+}
+
+fn shape(placeholder: &str, words: &str) -> String {
+    format!(
+        "<p:sp><p:nvSpPr><p:nvPr><p:ph type='{placeholder}'/></p:nvPr></p:nvSpPr><p:txBody><a:p>{words}</a:p></p:txBody></p:sp>"
+    )
+}
+
+fn run(words: &str) -> String {
+    format!("<a:r><a:t>{words}</a:t></a:r>")
+}
+
+#[test]
+fn title_of_a_slide_is_its_first_element() {
+    let shapes = [
+        shape("body", &run("Body")),
+        shape("title", &run("Title")),
+        shape("title", &run("Second")),
+    ];
+    let read = show(&shapes.concat());
+    assert_eq!(read.pages[0].title.as_deref(), Some("Title"));
+    let expected = [
+        (Category::Title, "Title"),
+        (Category::NarrativeText, "Body"),
+        (Category::Title, "Second"),
+    ];
+    assert_eq!(elements(&read, 0), expected);
+
+    let frame = |class: &str, words: &str| {
+        format!("<d:frame p:class='{class}'><d:text-box><t:p>{words}</t:p></d:text-box></d:frame>")
+    };
+    let slide = [
+        frame("outline", "Body"),
+        frame("title", "Title"),
+        frame("title", "Second"),
+    ];
+    let content = format!(
+        "<o:document xmlns:o='o' xmlns:t='t' xmlns:d='urn:drawing' xmlns:p='p'><o:body><o:presentation>\
+         <d:page>{}</d:page></o:presentation></o:body></o:document>",
+        slide.concat()
+    );
+    let read = package(&[("mimetype", SLIDES), ("content.xml", &content)]);
+    assert_eq!(read.pages[0].title.as_deref(), Some("Title"));
+    assert_eq!(elements(&read, 0), expected);
+}
+
+#[test]
+fn footer_of_a_slide_that_only_numbers_it_is_none() {
+    let number = "<a:fld type='slidenum'><a:t>4</a:t></a:fld>";
+    let shapes = [
+        shape("sldNum", &format!("{}{number}", run("Page "))),
+        shape("ftr", &run("Footer")),
+    ];
+    assert_eq!(
+        elements(&show(&shapes.concat()), 0),
+        [(Category::Footer, "Footer")]
+    );
+}
