@@ -7,6 +7,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::inline::Picture;
+use crate::made::Made;
 use crate::reading::Reading;
 
 /// Finds the picture that an address means within the file.
@@ -22,6 +23,11 @@ impl<'p, 'r> Addressed<'p, 'r> {
     /// Pictures of a text that may lie beside it in its file.
     pub(crate) fn new(reading: &'p mut Reading<'r>, beside: &'p mut Beside<'p>) -> Self {
         Self { reading, beside }
+    }
+
+    /// What is made of the file so far.
+    pub(crate) fn made(&self) -> &Made {
+        self.reading.made()
     }
 
     /// Returns the picture at an address: with its bytes if they are in the file, else with the address.

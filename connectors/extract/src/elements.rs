@@ -6,6 +6,8 @@
 use dpe_connector::content::{Category, Element, Metadata};
 use serde_json::Value;
 
+use crate::made::Made;
+
 /// The most bytes of UTF-8 one element's `text` or `text_as_html` may have.
 pub(crate) const ELEMENT_BYTES: usize = 1 << 20;
 
@@ -21,14 +23,30 @@ pub(crate) struct Link {
     pub(crate) url: String,
 }
 
-/// Elements in reading order.
-#[derive(Debug, Default)]
-pub(crate) struct Elements(Vec<Element>);
+/// Elements in reading order. Once a document has become too much there are none: it is refused in the end, see
+/// [`settled`](crate::reading::Reading::settled).
+#[derive(Debug)]
+#[cfg_attr(test, derive(Default))]
+pub(crate) struct Elements {
+    list: Vec<Element>,
+    made: Made,
+}
 
 impl Elements {
+    /// Returns no elements yet, of a document of which so much is made already.
+    pub(crate) fn of(made: &Made) -> Self {
+        Self {
+            list: Vec::new(),
+            made: made.clone(),
+        }
+    }
+
     /// Adds an element that is known to be within the budget.
     pub(crate) fn push(&mut self, element: Element) {
-        self.0.push(element);
+        match self.made.element(&element) {
+            true => self.list.push(element),
+            false => self.list = Vec::new(),
+        }
     }
 
     /// Adds a text, in as many elements of the same category as the budget asks for. Metadata is
@@ -71,24 +89,31 @@ impl Elements {
         }
     }
 
-    /// Adds the elements of another text.
-    #[cfg(feature = "mail")]
-    pub(crate) fn append(&mut self, mut other: Self) {
-        self.0.append(&mut other.0);
+    /// Adds elements that were made, and counted, already.
+    pub(crate) fn append(&mut self, mut others: Vec<Element>) {
+        self.list.append(&mut others);
+    }
+
+    /// What is made of the file so far.
+    pub(crate) fn made(&self) -> &Made {
+        &self.made
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.list.len()
     }
 
     /// Adds a line to the text of the last element if that is of a category and has room; `false` if not.
     pub(crate) fn continue_text(&mut self, category: Category, line: &str) -> bool {
-        let last = self.0.last_mut().filter(|last| last.category == category);
+        let last = self
+            .list
+            .last_mut()
+            .filter(|last| last.category == category);
         let Some(text) = last.and_then(|last| last.text.as_mut()) else {
             return false;
         };
         let has_room = text.len() + 1 + line.len() <= ELEMENT_BYTES;
-        if has_room {
+        if has_room && self.made.bytes(1 + line.len() as u64) {
             text.push('\n');
             text.push_str(line);
         }
@@ -97,16 +122,21 @@ impl Elements {
 
     /// Moves the elements from some place on before all others.
     pub(crate) fn move_first(&mut self, from: usize) {
-        let from = from.min(self.0.len());
-        self.0.rotate_left(from);
+        let from = from.min(self.list.len());
+        self.list.rotate_left(from);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
+    }
+
+    /// Takes those so far; further ones begin anew.
+    pub(crate) fn take(&mut self) -> Vec<Element> {
+        std::mem::take(&mut self.list)
     }
 
     pub(crate) fn into_vec(self) -> Vec<Element> {
-        self.0
+        self.list
     }
 }
 
@@ -177,12 +207,26 @@ mod tests {
     use dpe_connector::content::{Category, Metadata};
 
     use super::{ELEMENT_BYTES, Elements, Link, pieces};
+    use crate::made::Made;
 
     #[test]
     fn text_within_budget_is_one_piece() {
         let text = "x".repeat(ELEMENT_BYTES);
         assert_eq!(pieces(&text).collect::<Vec<_>>(), [(0, text.as_str())]);
         assert_eq!(pieces("").count(), 0);
+    }
+
+    #[test]
+    fn nothing_is_held_once_it_is_too_much() {
+        let made = Made::up_to(2, u64::MAX);
+        let mut elements = Elements::of(&made);
+        for _ in 0..5 {
+            elements.push_text(Category::NarrativeText, "a", &Metadata::new());
+        }
+        assert_eq!((elements.list.capacity(), elements.len()), (0, 0));
+        let mut others = Elements::of(&made);
+        others.push_text(Category::NarrativeText, "a", &Metadata::new());
+        assert!(others.is_empty() && made.settled().is_err());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::elements::{Elements, VALUE_BYTES, pieces};
 use crate::grid::Grid;
 use crate::inline::{Flat, Picture};
+use crate::made::Made;
 
 /// A longer heading is a paragraph gone astray, not a title; it stays an element.
 pub(crate) const TITLE_BYTES: usize = 16 * 1024;
@@ -41,7 +42,8 @@ pub(crate) enum Container {
 }
 
 /// Elements of a page under construction.
-#[derive(Debug, Default)]
+#[derive(Debug)]
+#[cfg_attr(test, derive(Default))]
 pub(crate) struct Flow {
     elements: Elements,
     leading_title: Option<String>,
@@ -66,6 +68,22 @@ struct Item {
 }
 
 impl Flow {
+    /// Returns nothing yet, of a document of which so much is made already.
+    pub(crate) fn of(made: &Made) -> Self {
+        Self {
+            elements: Elements::of(made),
+            leading_title: None,
+            open: Vec::new(),
+            depth: 0,
+            item: Item::default(),
+        }
+    }
+
+    /// What is made of the file so far.
+    pub(crate) fn made(&self) -> &Made {
+        self.elements.made()
+    }
+
     /// Enters a container.
     pub(crate) fn open(&mut self, container: Container) {
         let ordered = matches!(
@@ -187,8 +205,8 @@ impl Flow {
 
     /// Adds the pages of a document within this one.
     pub(crate) fn append(&mut self, pages: Vec<Page>) {
-        for element in pages.into_iter().flat_map(|page| page.elements) {
-            self.elements.push(element);
+        for page in pages {
+            self.elements.append(page.elements);
         }
     }
 
@@ -199,7 +217,7 @@ impl Flow {
 
     /// Takes the elements so far, of a page that ends here; what is open stays open.
     pub(crate) fn turn_page(&mut self) -> Vec<Element> {
-        std::mem::take(&mut self.elements).into_vec()
+        self.elements.take()
     }
 
     /// Returns the elements and, if the very first block was a heading of level 1, its text.

@@ -67,10 +67,13 @@ impl Grid {
                 line.push('\t');
             }
             push_on_one_line(&mut line, cell.text);
-            links.push((cell.text, cell.links));
+            if !cell.links.is_empty() {
+                links.push((cell.text, cell.links));
+            }
             if let Some(html) = &mut self.html {
                 html.cell(&cell, header || cell.names);
             }
+            self.drop_large_html();
         }
         if let Some(html) = &mut self.html {
             html.text.push_str("</tr>");
@@ -104,14 +107,16 @@ impl Grid {
         }
     }
 
-    fn add_line(&mut self, header: bool, line: &str) {
-        if self
-            .html
-            .as_ref()
-            .is_some_and(|html| html.text.len() + Html::END_BYTES > ELEMENT_BYTES)
-        {
+    /// A table whose HTML is above the budget has none; a single row may be enough for that.
+    fn drop_large_html(&mut self) {
+        let html = self.html.as_ref();
+        if html.is_some_and(|html| html.text.len() + Html::END_BYTES > ELEMENT_BYTES) {
             self.html = None;
         }
+    }
+
+    fn add_line(&mut self, header: bool, line: &str) {
+        self.drop_large_html();
         if self.has_rows && self.text.len() + 1 + line.len() > ELEMENT_BYTES {
             self.html = None;
             self.end_chunk();
@@ -288,5 +293,17 @@ mod tests {
         let elements = elements.into_vec();
         assert_eq!(elements.len(), 1);
         assert_eq!(elements[0].category, Category::TableChunk);
+    }
+
+    #[test]
+    fn row_that_alone_is_too_large_for_html_is_not_written_as_html() {
+        let mut grid = Grid::new();
+        grid.row(false, cells(&vec!["a"; 200_000]));
+        assert!(grid.html.is_none());
+        let mut elements = Elements::default();
+        grid.finish(&mut elements);
+        let element = &elements.into_vec()[0];
+        assert_eq!(element.category, Category::TableChunk);
+        assert_eq!(element.text.as_deref().map(str::len), Some(399_999));
     }
 }

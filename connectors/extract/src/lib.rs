@@ -19,6 +19,7 @@ mod groups;
 mod inline;
 mod languages;
 mod limits;
+mod made;
 mod package;
 mod pages;
 mod pictures;
@@ -91,8 +92,6 @@ pub fn extract(input: &Input<'_>, limits: &Limits) -> Result<Extraction, Extract
     let Document { head, pages } = read(input.name, input.bytes, &mut reading)?;
     reading.settled()?;
     within("pages", pages.len() as u64, limits.pages as u64)?;
-    let elements: usize = pages.iter().map(|page| page.elements.len()).sum();
-    within("elements", elements as u64, limits.elements as u64)?;
     if let Some(claimed) = disagreement(input.name, &head.file_type) {
         let found = &head.file_type;
         reading.note(format!("named as {claimed}, but its content is {found}"));

@@ -11,6 +11,7 @@ use std::io::Read;
 use dpe_connector::content::{BlobSource, Page};
 
 use crate::limits::UNSUSPICIOUS_BYTES;
+use crate::made::Made;
 use crate::reason::Reason;
 use crate::{ExtractError, Limits, WHOLE_INPUT};
 
@@ -21,7 +22,9 @@ pub(crate) struct Reading<'a> {
     input_bytes: u64,
     unpacked: u64,
     entries: u64,
+    pages: u64,
     depth: u32,
+    made: Made,
     blobs: Vec<Vec<u8>>,
     /// Where blobs of a hash are in `blobs`.
     known: HashMap<u64, Vec<usize>>,
@@ -33,12 +36,18 @@ const MAX_NOTES: usize = 16;
 
 impl<'a> Reading<'a> {
     pub(crate) fn new(limits: &'a Limits, input_bytes: u64) -> Self {
+        let unpacked = most_unpacked(limits, input_bytes);
+        // What the file holds at most, and as much again for the HTML of tables and texts that are shared by
+        // intention.
+        let most_bytes = unpacked.saturating_mul(2).saturating_add(input_bytes);
         Self {
             limits,
             input_bytes,
             unpacked: 0,
             entries: 0,
+            pages: 0,
             depth: 0,
+            made: Made::up_to(limits.elements as u64, most_bytes),
             blobs: Vec::new(),
             known: HashMap::new(),
             notes: Vec::new(),
@@ -47,6 +56,11 @@ impl<'a> Reading<'a> {
 
     pub(crate) fn limits(&self) -> &'a Limits {
         self.limits
+    }
+
+    /// What is made of the file so far; elements that belong to it are made with this.
+    pub(crate) fn made(&self) -> &Made {
+        &self.made
     }
 
     /// Keeps the bytes of a picture, once however often they come, and returns how an element
@@ -112,6 +126,21 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    /// Counts a page that the file declares.
+    ///
+    /// # Errors
+    ///
+    /// `too_large` when there are more than are taken.
+    pub(crate) fn page(&mut self) -> Result<(), ExtractError> {
+        self.pages += 1;
+        let most = self.limits.pages as u64;
+        if self.pages > most {
+            let message = format!("more than {most} pages");
+            return Err(ExtractError::new(Reason::TooLarge, message));
+        }
+        self.settled()
+    }
+
     /// Counts bytes that came out of something packed.
     ///
     /// # Errors
@@ -126,11 +155,11 @@ impl<'a> Reading<'a> {
     ///
     /// # Errors
     ///
-    /// `bomb`.
+    /// `bomb`; `too_large` for elements.
     pub(crate) fn settled(&self) -> Result<(), ExtractError> {
         match self.unpacked > self.most_unpacked() {
             true => Err(self.too_much()),
-            false => Ok(()),
+            false => self.made.settled(),
         }
     }
 
@@ -195,15 +224,20 @@ impl<'a> Reading<'a> {
     }
 
     fn most_unpacked(&self) -> u64 {
-        let by_ratio = self.input_bytes.saturating_mul(self.limits.unpacked_ratio);
-        let suspicious = by_ratio.max(UNSUSPICIOUS_BYTES);
-        suspicious.min(self.limits.unpacked_bytes)
+        most_unpacked(self.limits, self.input_bytes)
     }
 
     fn too_much(&self) -> ExtractError {
         let most = self.most_unpacked();
         bomb(format!("it unpacks to more than {most} bytes"))
     }
+}
+
+/// Returns how many bytes may come out of a file.
+fn most_unpacked(limits: &Limits, input_bytes: u64) -> u64 {
+    let by_ratio = input_bytes.saturating_mul(limits.unpacked_ratio);
+    let suspicious = by_ratio.max(UNSUSPICIOUS_BYTES);
+    suspicious.min(limits.unpacked_bytes)
 }
 
 fn bomb(message: String) -> ExtractError {
@@ -253,6 +287,27 @@ mod tests {
         assert!(reading.unpack(std::io::repeat(0)).is_err());
         assert_eq!(reading.room(), 0);
         assert_eq!(reading.unpack(&b"a"[..]).unwrap_err().reason, Reason::Bomb);
+    }
+
+    #[test]
+    fn texts_may_be_twice_what_the_file_may_unpack_to() {
+        let limits = Limits::default();
+        let reading = Reading::new(&limits, 10);
+        assert!(reading.made().bytes(2 * UNSUSPICIOUS_BYTES + 10));
+        assert!(reading.settled().is_ok());
+        assert!(!reading.made().bytes(1));
+        assert_eq!(reading.settled().unwrap_err().reason, Reason::Bomb);
+    }
+
+    #[test]
+    fn pages_are_counted() {
+        let limits = Limits {
+            pages: 1,
+            ..Limits::default()
+        };
+        let mut reading = Reading::new(&limits, 1);
+        assert!(reading.page().is_ok());
+        assert_eq!(reading.page().unwrap_err().reason, Reason::TooLarge);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) fn read(
         });
         grid.row(std::mem::take(&mut is_first), cells);
     }
-    let mut elements = Elements::default();
+    let mut elements = Elements::of(reading.made());
     grid.finish(&mut elements);
     Ok(Document::of_elements(head(format), elements))
 }

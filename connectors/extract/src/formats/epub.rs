@@ -49,6 +49,7 @@ pub(crate) fn read(
     let mut shown = HashMap::new();
     let mut pages = Vec::new();
     for item in &items {
+        reading.page()?;
         match chapter(item, package, &mut shown, reading) {
             Ok((name, elements)) => {
                 // Programs write the title of the book, or the name of the file, into each text.

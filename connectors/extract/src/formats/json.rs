@@ -27,7 +27,7 @@ pub(crate) fn read(
         }
         reading.note(format!("not valid JSON: {error}"));
     }
-    Ok(source::whole(format, &text))
+    Ok(source::whole(format, &text, reading))
 }
 
 /// Checks the syntax, however deep the nesting, and keeps nothing.

@@ -28,7 +28,7 @@ pub(crate) fn read(
     let text = decode::any(bytes, reading)?;
     let mut head = head(format);
     let mut nothing = addressed::nothing;
-    let mut flow = Flow::default();
+    let mut flow = Flow::of(reading.made());
     let body = declare(&text, &mut head, &mut flow)?;
     let flow = blocks(body, flow, &mut Addressed::new(reading, &mut nothing));
 

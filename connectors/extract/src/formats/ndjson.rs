@@ -34,7 +34,7 @@ pub(crate) fn read(
 
 /// A document of the records of a text.
 pub(super) fn records(format: Format, text: &str, reading: &mut Reading<'_>) -> Document {
-    let mut elements = Elements::default();
+    let mut elements = Elements::of(reading.made());
     let mut group = String::new();
     let metadata = language(format.file_type());
     for (index, line) in text.split('\n').enumerate() {

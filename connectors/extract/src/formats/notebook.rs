@@ -57,12 +57,12 @@ pub(crate) fn read(
     let notebook: Value = serde_json::from_str(&text)
         .map_err(|error| ExtractError::damaged(format!("not valid JSON: {error}")))?;
     let Some(cells) = cells(&notebook) else {
-        return Ok(source::whole(format, &text));
+        return Ok(source::whole(format, &text, reading));
     };
     let mut head = head(format);
     let metadata = &notebook["metadata"];
     let language = language(metadata);
-    let mut flow = Flow::default();
+    let mut flow = Flow::of(reading.made());
     for cell in cells {
         flow = add_cell(cell, language, flow, reading);
     }
@@ -160,7 +160,7 @@ fn cell_language(written: &str) -> Option<&'static str> {
 
 /// Adds what a cell gave, marked as such.
 fn add_output(output: &Value, flow: &mut Flow, reading: &mut Reading<'_>) {
-    let mut given = Flow::default();
+    let mut given = Flow::of(reading.made());
     match output["output_type"].as_str() {
         Some("stream") => given.code(&plain(&output["text"]), None),
         Some("error" | "pyerr") => given.code(&error(output), None),

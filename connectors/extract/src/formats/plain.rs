@@ -15,9 +15,10 @@ pub(crate) fn read(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
-    let mut elements = Elements::default();
+    let mut elements = Elements::of(reading.made());
     for paragraph in paragraphs(&text) {
         elements.push_text(Category::NarrativeText, paragraph, &Metadata::new());
+        reading.settled()?;
     }
     Ok(Document::of_elements(head(format), elements))
 }

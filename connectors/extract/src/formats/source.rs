@@ -46,9 +46,9 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
     if text.len() <= WHOLE_BYTES || WHOLE.contains(&format.file_type()) {
-        return Ok(whole(format, &text));
+        return Ok(whole(format, &text, reading));
     }
-    let mut elements = Elements::default();
+    let mut elements = Elements::of(reading.made());
     let metadata = language(format.file_type());
     for piece in pieces(&text) {
         elements.push_text(Category::CodeSnippet, piece, &metadata);
@@ -57,8 +57,8 @@ pub(crate) fn read(
 }
 
 /// A document of one text in one language; nothing but white space is nothing to read.
-pub(crate) fn whole(format: Format, text: &str) -> Document {
-    let mut elements = Elements::default();
+pub(crate) fn whole(format: Format, text: &str, reading: &Reading<'_>) -> Document {
+    let mut elements = Elements::of(reading.made());
     if !text.trim().is_empty() {
         elements.push_text(
             Category::CodeSnippet,

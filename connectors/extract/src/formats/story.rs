@@ -10,6 +10,7 @@ use crate::flow::{Container, Flow};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
 use crate::pages;
+use crate::reading::Reading;
 
 /// How far blocks are nested in blocks; what is deeper is written where it is found.
 const MAX_NESTED: usize = 24;
@@ -257,8 +258,8 @@ pub(crate) fn comment() -> Container {
 }
 
 /// Writes blocks as pages: those between breaks, without the empty ones.
-pub(crate) fn pages(blocks: Vec<Block>) -> Vec<Page> {
-    let mut flow = Flow::default();
+pub(crate) fn pages(blocks: Vec<Block>, reading: &Reading<'_>) -> Vec<Page> {
+    let mut flow = Flow::of(reading.made());
     let mut found = Vec::new();
     for block in blocks {
         match block {

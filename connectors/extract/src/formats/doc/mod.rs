@@ -56,6 +56,6 @@ pub(crate) fn read(
     let blocks = Reader::new(&fib, parts, reading)?.read();
     Ok(Document {
         head,
-        pages: story::pages(blocks),
+        pages: story::pages(blocks, reading),
     })
 }

@@ -110,13 +110,13 @@ impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
         let part = |kind| here.relations.of_kind(kind).next().map(str::to_owned);
         let (styles, numbering) = (part("styles"), part("numbering"));
         let mut reader = Self {
+            flow: Flow::of(reading.made()),
             package,
             reading,
             styles: Styles::default(),
             numbering: Numbering::default(),
             pictures: Pictures::default(),
             here,
-            flow: Flow::default(),
             pages: Vec::new(),
             title: None,
             in_body: true,

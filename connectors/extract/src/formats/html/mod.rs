@@ -76,7 +76,7 @@ pub(crate) fn page(
     })?;
     let mut head = head(format);
     declare(&dom, &mut head);
-    let mut flow = Flow::default();
+    let mut flow = Flow::of(pictures.made());
     read::blocks(&dom, &mut flow, pictures);
     let (_, elements) = flow.finish();
     Ok(Document::of_elements(head, elements))

@@ -35,7 +35,7 @@ pub(crate) fn read(
 ) -> Document {
     let whole = bytes;
     let bytes = &bytes[..bytes.len().min(IMAGE_HEAD_BYTES)];
-    let mut flow = Flow::default();
+    let mut flow = Flow::of(reading.made());
     let (dimensions, described) = match format.is_read_from_head() {
         true => (raster_dimensions(bytes), described::described(bytes)),
         false => {

@@ -139,7 +139,7 @@ fn placed(document: Document, name: &Option<String>, text: &mut Elements) -> Vec
 
 /// A text that no format claims is a text all the same.
 fn text_pages(file: &File<'_>, reading: &mut Reading<'_>) -> Vec<Page> {
-    let mut elements = Elements::default();
+    let mut elements = Elements::of(reading.made());
     let text = match decode::any(&file.bytes, reading) {
         Ok(text) => text,
         Err(_) => String::from_utf8_lossy(&file.bytes),

@@ -63,16 +63,16 @@ pub(super) fn read(message: &Part<'_>, reading: &mut Reading<'_>) -> Result<Read
     let mut shown = Shown::new();
     let mut bodies: Vec<Elements> = Vec::new();
     for part in &leaves.texts {
-        let mut body = Elements::default();
+        let mut body = Elements::of(reading.made());
         add_text(part, &leaves.files, &mut shown, &mut body, reading)?;
         if !body.is_empty() {
             bodies.push(body);
         }
     }
-    let mut first = Elements::default();
+    let mut first = Elements::of(reading.made());
     envelope.push_to(&mut first);
     if !bodies.is_empty() {
-        first.append(bodies.remove(0));
+        first.append(bodies.remove(0).into_vec());
     }
     let mut attached = Vec::new();
     for other in &leaves.others {

@@ -92,7 +92,7 @@ fn at(
             None => reading.note("left out: an attachment that is an object of another program"),
         }
     }
-    let mut text = Elements::default();
+    let mut text = Elements::of(reading.made());
     envelope.push_to(&mut text);
     let addresses = text.len();
     let mut shown = Shown::new();

@@ -44,7 +44,7 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
     let lines: Vec<&str> = text.lines().collect();
-    let mut writer = Writer::new(&ASCIIDOC, head(format), &lines);
+    let mut writer = Writer::new(&ASCIIDOC, head(format), &lines, reading.made());
     blocks(&lines, 0, &mut writer);
     Ok(writer.finish())
 }
@@ -378,7 +378,12 @@ fn container(mark: char, style: &str, inner: &[&str], depth: usize, writer: &mut
         writer.flow.open(Container::Quote { alert });
     }
     // Lists around it go on after it.
-    let mut part = Writer::new(&ASCIIDOC, DocumentHead::default(), inner);
+    let mut part = Writer::new(
+        &ASCIIDOC,
+        DocumentHead::default(),
+        inner,
+        writer.flow.made(),
+    );
     std::mem::swap(&mut part.flow, &mut writer.flow);
     blocks(inner, depth + 1, &mut part);
     part.end_lists();

@@ -21,7 +21,7 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
     let lines: Vec<&str> = text.lines().collect();
-    let mut writer = Writer::new(&ORG, head(format), &lines);
+    let mut writer = Writer::new(&ORG, head(format), &lines, reading.made());
     let mut at = 0;
     while at < lines.len() {
         at += block(&lines[at..], &mut writer);

@@ -10,6 +10,7 @@ use crate::elements::VALUE_BYTES;
 use crate::flow::{Container, Flow, title};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
+use crate::made::Made;
 
 /// Lists and quotes nested deeper stay on the level above.
 const MAX_DEPTH: usize = 32;
@@ -28,9 +29,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(notation: &'static Notation, head: DocumentHead, lines: &[&str]) -> Self {
+    pub(super) fn new(
+        notation: &'static Notation,
+        head: DocumentHead,
+        lines: &[&str],
+        made: &Made,
+    ) -> Self {
         Self {
-            flow: Flow::default(),
+            flow: Flow::of(made),
             notation,
             lines: Vec::new(),
             lists: Vec::new(),

@@ -156,11 +156,11 @@ struct Reader<'r, 'b, 'l, 't> {
 impl<'r, 'b, 'l, 't> Reader<'r, 'b, 'l, 't> {
     fn new(styles: Styles, package: &'r mut Package<'b>, reading: &'r mut Reading<'l>) -> Self {
         Self {
+            flow: Flow::of(reading.made()),
             package,
             reading,
             styles,
             pictures: Pictures::default(),
-            flow: Flow::default(),
             pages: Vec::new(),
             title: None,
             in_body: true,

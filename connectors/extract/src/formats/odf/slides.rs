@@ -15,6 +15,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         let slides = slides.flat_map(|presentation| presentation.children());
         self.in_body = false;
         for slide in slides.filter(|child| xml::is(*child, "page")) {
+            self.reading.page()?;
             let title = self.slide(slide)?;
             self.notes_of_block()?;
             let elements = self.flow.turn_page();

@@ -9,6 +9,7 @@ use super::tables::{self, Supposed};
 use crate::flow::{Container, Flow};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline};
+use crate::made::Made;
 
 /// Adds everything readable on a page.
 pub(super) fn add(page: Page, flow: &mut Flow) {
@@ -39,8 +40,8 @@ pub(super) fn add(page: Page, flow: &mut Flow) {
 }
 
 /// Returns paragraphs of which nothing is known but their lines.
-pub(super) fn paragraphs(painted: &[Vec<String>]) -> Vec<Element> {
-    let mut flow = Flow::default();
+pub(super) fn paragraphs(painted: &[Vec<String>], made: &Made) -> Vec<Element> {
+    let mut flow = Flow::of(made);
     for lines in painted {
         let mut inline = Inline::default();
         inline.push(&painted::joined(lines));

@@ -33,6 +33,7 @@ use self::weight::Weights;
 use crate::flow::Flow;
 use crate::format::Format;
 use crate::formats::head;
+use crate::made::Made;
 use crate::reading::Reading;
 use crate::reason::Reason;
 use crate::{Document, ExtractError, pages};
@@ -115,6 +116,7 @@ fn pages(
     let labels = facts::labels(sheets.file, ids.len());
     let mut pages = Vec::new();
     for (mut elements, label) in texts.into_iter().zip(labels) {
+        reading.page()?;
         leaders::shorten(&mut elements);
         let mut page_metadata = Metadata::new();
         if let Some(label) = label {
@@ -157,12 +159,12 @@ impl Sheets<'_> {
             if is_heavy || doubts.is_any() {
                 let painted = painted::paragraphs(backend, ResourceScope::page(id), &content);
                 match is_heavy {
-                    true => *elements = blocks::paragraphs(&painted),
-                    false => doubts.settle(elements, &painted),
+                    true => *elements = blocks::paragraphs(&painted, reading.made()),
+                    false => doubts.settle(elements, &painted, reading.made()),
                 }
             }
             if has_more {
-                elements.extend(stuck::texts(file, backend, id));
+                elements.extend(stuck::texts(file, backend, id, reading.made()));
             }
         }
         elements.extend(self.pictures.of_page(dict, &content, reading)?);
@@ -198,9 +200,9 @@ impl Doubts {
     }
 
     /// Compares a text with what is painted.
-    fn settle(&self, elements: &mut Vec<Element>, painted: &[Vec<String>]) {
+    fn settle(&self, elements: &mut Vec<Element>, painted: &[Vec<String>], made: &Made) {
         if self.has_meanings && painted::lacks_letters(elements, painted) {
-            *elements = blocks::paragraphs(painted);
+            *elements = blocks::paragraphs(painted, made);
             return;
         }
         if self.has_bullets {
@@ -229,7 +231,16 @@ fn texts(
             .take_while(|id| !heavy.contains(id))
             .count();
         let end = next + light;
-        if light > 0 && !read_texts(&parser, end, &mut next, &mut texts, &mut failed) {
+        if light > 0
+            && !read_texts(
+                &parser,
+                end,
+                &mut next,
+                &mut texts,
+                &mut failed,
+                reading.made(),
+            )
+        {
             // The page that was being read made the parser panic.
             failed += 1;
             next += 1;
@@ -251,6 +262,7 @@ fn read_texts(
     next: &mut usize,
     texts: &mut [Vec<Element>],
     failed: &mut u32,
+    made: &Made,
 ) -> bool {
     let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
     let options = PageStreamOptions {
@@ -264,7 +276,7 @@ fn read_texts(
             match event {
                 ParseEvent::PageParsed(page) => {
                     *next = page.number as usize;
-                    let mut flow = Flow::default();
+                    let mut flow = Flow::of(made);
                     blocks::add(page, &mut flow);
                     if let Some(text) = next.checked_sub(1).and_then(|at| texts.get_mut(at)) {
                         *text = flow.finish().1.into_vec();

@@ -10,6 +10,7 @@ use super::facts::entry;
 use super::painted;
 use super::text_string::text_string;
 use crate::elements::Elements;
+use crate::made::Made;
 
 /// Flags of what is not shown: hidden, no view (table 165).
 const UNSEEN: i64 = 1 << 1 | 1 << 5;
@@ -28,8 +29,13 @@ pub(super) fn is_any(file: &RawDocument, page: &PdfDict) -> bool {
 }
 
 /// Returns the texts of what is stuck onto a page, in the order of the file.
-pub(super) fn texts(file: &RawDocument, backend: &RawBackend, page: (u32, u16)) -> Vec<Element> {
-    let mut elements = Elements::default();
+pub(super) fn texts(
+    file: &RawDocument,
+    backend: &RawBackend,
+    page: (u32, u16),
+    made: &Made,
+) -> Vec<Element> {
+    let mut elements = Elements::of(made);
     let dict = file.get_dict(page).ok();
     let all = dict
         .and_then(|dict| entry(file, dict, b"Annots"))

@@ -76,6 +76,7 @@ pub(crate) fn read(
     };
     let mut read = 0;
     for number in 0..book.slides.len() {
+        reading.page()?;
         // Slides may be listed again and again, and have the same notes.
         let slide = book.slides[number].data;
         let length = slide.len() + book.notes(slide).map_or(0, |notes| notes.len());

@@ -35,7 +35,7 @@ pub(super) fn read(
 ) -> (Option<String>, Vec<Element>) {
     let listed = &book.slides[number];
     let mut slide = Slide {
-        flow: Flow::default(),
+        flow: Flow::of(reading.made()),
         title: None,
         outline: texts(listed.outline.iter().copied()),
         is_written: vec![false; listed.outline.len()],

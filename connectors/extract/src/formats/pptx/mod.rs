@@ -76,6 +76,7 @@ impl Reader<'_, '_, '_> {
         self.find_authors()?;
         let mut all = Vec::new();
         for part in self.order(main)? {
+            self.reading.page()?;
             let slide = match part {
                 Some(part) => self.slide(&part)?,
                 None => {

@@ -33,7 +33,7 @@ impl Reader<'_, '_, '_> {
         let relations = Relations::of(part, self.package, self.reading)?;
         let bullets = self.bullets(&relations)?;
         let mut surface = Surface {
-            flow: Flow::default(),
+            flow: Flow::of(self.reading.made()),
             relations,
             bullets,
             title: None,

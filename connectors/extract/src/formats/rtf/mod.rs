@@ -44,6 +44,6 @@ pub(crate) fn read(
     about.write(&mut head);
     Ok(Document {
         head,
-        pages: story::pages(blocks),
+        pages: story::pages(blocks, reading),
     })
 }

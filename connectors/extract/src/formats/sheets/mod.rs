@@ -48,7 +48,7 @@ struct Sheet {
     /// Texts of shapes and titles of charts.
     texts: Vec<String>,
     /// Charts and diagrams.
-    beside: Flow,
+    beside: Option<Flow>,
     comments: Vec<String>,
     pictures: Vec<Picture>,
     /// Bytes of texts that cells have in common with others, and how many there may be.
@@ -66,6 +66,11 @@ impl Sheet {
             most_shared: reading.room(),
             ..Self::default()
         }
+    }
+
+    /// Returns where charts and diagrams are written.
+    fn beside(&mut self, reading: &Reading<'_>) -> &mut Flow {
+        self.beside.get_or_insert_with(|| Flow::of(reading.made()))
     }
 
     /// Returns a text for a cell that many cells may have; nothing once that makes too much of it.
@@ -97,13 +102,25 @@ struct Merged {
 }
 
 /// Makes a document of sheets.
-fn document(head: DocumentHead, sheets: Vec<Sheet>) -> Document {
-    let pages = sheets.into_iter().flat_map(page).collect();
-    Document { head, pages }
+///
+/// # Errors
+///
+/// `too_large` if they are too many.
+fn document(
+    head: DocumentHead,
+    sheets: Vec<Sheet>,
+    reading: &mut Reading<'_>,
+) -> Result<Document, ExtractError> {
+    let mut pages = Vec::new();
+    for sheet in sheets {
+        reading.page()?;
+        pages.append(&mut page(sheet, reading));
+    }
+    Ok(Document { head, pages })
 }
 
-fn page(mut sheet: Sheet) -> Vec<Page> {
-    let mut flow = Flow::default();
+fn page(mut sheet: Sheet, reading: &Reading<'_>) -> Vec<Page> {
+    let mut flow = Flow::of(reading.made());
     let headers = std::mem::take(&mut sheet.headers);
     furniture(&mut flow, Category::Header, headers);
     if let Some(grid) = layout::grid(&mut sheet) {
@@ -112,7 +129,9 @@ fn page(mut sheet: Sheet) -> Vec<Page> {
     for text in sheet.texts {
         paragraph(&mut flow, &text);
     }
-    parts::append(&mut flow, std::mem::take(&mut sheet.beside));
+    if let Some(beside) = sheet.beside.take() {
+        parts::append(&mut flow, beside);
+    }
     let mut inline = Inline::default();
     for picture in sheet.pictures {
         inline.open_picture(picture);

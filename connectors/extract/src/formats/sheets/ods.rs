@@ -51,7 +51,7 @@ pub(crate) fn read(
         }
         sheets.push(sheet);
     }
-    Ok(document(head, sheets))
+    document(head, sheets, reading)
 }
 
 /// A workbook while it is read.

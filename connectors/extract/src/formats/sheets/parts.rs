@@ -77,14 +77,14 @@ impl Surroundings<'_, '_, '_, '_> {
             .iter()
             .flat_map(|kind| relations.of_kind(kind))
         {
-            with_part(part, self.package, self.reading, |root, _, _| {
-                chart::read(root, &mut sheet.beside);
+            with_part(part, self.package, self.reading, |root, _, reading| {
+                chart::read(root, sheet.beside(reading));
                 Ok(())
             })?;
         }
         for part in relations.of_kind("diagramData") {
-            with_part(part, self.package, self.reading, |root, _, _| {
-                diagram::read(root, &mut sheet.beside);
+            with_part(part, self.package, self.reading, |root, _, reading| {
+                diagram::read(root, sheet.beside(reading));
                 Ok(())
             })?;
         }

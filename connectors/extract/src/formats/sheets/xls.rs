@@ -41,7 +41,8 @@ pub(crate) fn read(
         None => compound::stream(file, "/Book", reading)?,
     };
     let bytes = bytes.ok_or_else(|| ExtractError::damaged("there is no workbook"))?;
-    Ok(document(head, sheets(&bytes, reading)?))
+    let sheets = sheets(&bytes, reading)?;
+    document(head, sheets, reading)
 }
 
 /// Reads a workbook that is a file of its own.
@@ -55,7 +56,8 @@ pub(crate) fn read_bare(
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
     let head = head(format.as_type("xls"));
-    Ok(document(head, sheets(bytes, reading)?))
+    let sheets = sheets(bytes, reading)?;
+    document(head, sheets, reading)
 }
 
 fn sheets(bytes: &[u8], reading: &mut Reading<'_>) -> Result<Vec<Sheet>, ExtractError> {

@@ -98,7 +98,7 @@ pub(crate) fn read(
         surroundings.add(&of_sheet, &mut sheet)?;
         sheets.push(sheet);
     }
-    Ok(document(head, sheets))
+    document(head, sheets, reading)
 }
 
 /// What a workbook says for all its sheets.

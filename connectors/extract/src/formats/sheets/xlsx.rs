@@ -91,7 +91,7 @@ fn sheets(
         surroundings.add(&of_sheet, &mut sheet)?;
         sheets.push(sheet);
     }
-    Ok(document(head, sheets))
+    document(head, sheets, reading)
 }
 
 impl Surroundings<'_, '_, '_, '_> {

@@ -28,7 +28,7 @@ pub(crate) fn read(
     let text = decode::any(bytes, reading)?;
     let lines: Vec<&str> = text.lines().collect();
     let mut reader = Reader {
-        writer: Writer::new(&RESTRUCTURED, head(format), &[]),
+        writer: Writer::new(&RESTRUCTURED, head(format), &[], reading.made()),
         adornments: Vec::new(),
     };
     reader.blocks(&lines, 0);
