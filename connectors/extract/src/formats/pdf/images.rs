@@ -21,10 +21,15 @@ type Id = (u32, u16);
 /// A picture with a side of fewer pixels is a rule, a shade or a dot.
 const LEAST_SIDE: usize = 8;
 
-/// The most pixels of a picture, and of all pictures that have to be written anew: twelve pages of a
-/// newspaper, or a thousand scans in black and white.
+/// The most pixels of a picture: twelve pages of a newspaper.
 const MOST_PIXELS: usize = 200 << 20;
-const MOST_SAMPLES: usize = 1 << 30;
+
+/// The most bytes of samples of all pictures that have to be written anew: five hundred scans of A4 in
+/// black and white at 600 dots per inch.
+const MOST_SAMPLES: usize = 2 << 30;
+
+/// A name with its escapes is no longer (annex C.2 has 127 bytes).
+const MOST_NAME: usize = 400;
 
 /// Forms within forms within forms.
 const MOST_FORMS: usize = 12;
@@ -133,7 +138,6 @@ impl<'d> Pictures<'d> {
             Some("JPXDecode") => return Some((data, "image/jp2")),
             _ => {}
         }
-        self.samples = self.samples.saturating_add(expected);
         if self.samples > MOST_SAMPLES {
             return None;
         }
@@ -143,7 +147,11 @@ impl<'d> Pictures<'d> {
             width,
             height,
         };
-        Some((samples::png(self.file, &stream.dict, samples)?, "image/png"))
+        let decoded = samples.data.len();
+        let png = samples::png(self.file, &stream.dict, samples);
+        let written = png.as_ref().map_or(0, |png| png.samples);
+        self.samples = self.samples.saturating_add(written.max(decoded));
+        Some((png?.bytes, "image/png"))
     }
 }
 
@@ -187,14 +195,18 @@ pub(super) fn painted_names(content: &[u8]) -> Vec<Vec<u8>> {
         let ends = content
             .get(at + 2)
             .is_none_or(|byte| !byte.is_ascii_alphanumeric());
-        let before = content[..at].trim_ascii_end();
+        if !ends {
+            continue;
+        }
+        let near = &content[at.saturating_sub(MOST_NAME)..at];
+        let before = near.trim_ascii_end();
         let start = before
             .iter()
             .rposition(|byte| is_space(byte) || *byte == b'/');
-        let Some(start) = start.filter(|start| ends && before[*start] == b'/') else {
+        let Some(start) = start.filter(|start| before[*start] == b'/') else {
             continue;
         };
-        if before.len() < at {
+        if before.len() < near.len() {
             names.push(unescaped(&before[start + 1..]));
         }
     }
@@ -223,12 +235,39 @@ fn unescaped(name: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::painted_names;
+    use unpdf::parser::raw::RawDocument;
+
+    use super::{MOST_NAME, MOST_SAMPLES, Pictures, painted_names};
 
     #[test]
     fn names_before_do_are_painted() {
         let content = b"q 1 0 0 1 0 0 cm /Im1 Do Q\n/A#42 \n Do (Do) Tj /Font1 Does /X Do";
         let names = painted_names(content);
         assert_eq!(names, [&b"Im1"[..], b"AB", b"X"]);
+    }
+
+    #[test]
+    fn name_without_end_is_none_and_is_not_looked_for_further_than_names_go() {
+        let content = format!("/{} Do", "a".repeat(MOST_NAME));
+        assert!(painted_names(content.as_bytes()).is_empty());
+    }
+
+    #[test]
+    fn scans_in_black_and_white_count_what_they_decode_to() {
+        // A4 at 600 dots per inch.
+        let (width, height) = (4960, 7016);
+        let samples = vec![0xFF; width / 8 * height];
+        let head = format!(
+            "%PDF-1.4\n1 0 obj <</Type/Catalog>> endobj\n2 0 obj <</Subtype/Image/Width {width}\
+            /Height {height}/BitsPerComponent 1/ColorSpace/DeviceGray/Length {}>>stream\n",
+            samples.len()
+        );
+        let file = [head.as_bytes(), &samples, b"\nendstream endobj\n"].concat();
+        let file = RawDocument::load(&file).unwrap();
+        let mut pictures = Pictures::new(&file);
+        let scan = file.get_object((2, 0)).unwrap().as_stream().unwrap();
+        assert_eq!(pictures.bytes(scan).unwrap().1, "image/png");
+        assert_eq!(pictures.samples, samples.len());
+        assert!(pictures.samples * 300 < MOST_SAMPLES);
     }
 }

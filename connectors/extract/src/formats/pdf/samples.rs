@@ -19,6 +19,13 @@ pub(super) struct Samples {
     pub(super) height: usize,
 }
 
+/// A picture written anew.
+pub(super) struct Png {
+    pub(super) bytes: Vec<u8>,
+    /// How many bytes of samples were written.
+    pub(super) samples: usize,
+}
+
 /// How samples mean colours.
 #[derive(Clone, Debug, PartialEq)]
 enum Colours {
@@ -43,7 +50,7 @@ impl Colours {
 }
 
 /// Writes a picture as PNG; `None` if its coding or its colours are not known.
-pub(super) fn png(file: &RawDocument, dict: &PdfDict, samples: Samples) -> Option<Vec<u8>> {
+pub(super) fn png(file: &RawDocument, dict: &PdfDict, samples: Samples) -> Option<Png> {
     let Samples {
         data,
         codec,
@@ -263,7 +270,7 @@ struct Picture {
 }
 
 impl Picture {
-    fn write(self) -> Option<Vec<u8>> {
+    fn write(self) -> Option<Png> {
         match &self.colours {
             Colours::Gray => self.encoded(png::ColorType::Grayscale, self.bits, &self.data, None),
             Colours::Rgb if self.bits >= 8 => {
@@ -284,7 +291,7 @@ impl Picture {
         }
     }
 
-    fn with_opacity(self, opacity: &[u8]) -> Option<Vec<u8>> {
+    fn with_opacity(self, opacity: &[u8]) -> Option<Png> {
         let rgb = self.rgb();
         let pixels = rgb.chunks_exact(3).zip(opacity);
         let data: Vec<u8> = pixels
@@ -310,7 +317,7 @@ impl Picture {
         bits: usize,
         data: &[u8],
         palette: Option<Vec<u8>>,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<Png> {
         let size = |side: usize| u32::try_from(side).ok();
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, size(self.width)?, size(self.height)?);
@@ -323,7 +330,10 @@ impl Picture {
         let mut writer = encoder.write_header().ok()?;
         writer.write_image_data(data).ok()?;
         writer.finish().ok()?;
-        Some(bytes)
+        Some(Png {
+            bytes,
+            samples: data.len(),
+        })
     }
 }
 
