@@ -149,7 +149,8 @@ fn of_xml(packet: &[u8], reading: &Reading<'_>) -> Option<Facts> {
 /// How pages from one on are labelled.
 struct Range {
     first: i64,
-    prefix: String,
+    /// None if it is too long for a label.
+    prefix: Option<String>,
     style: Option<u8>,
     start: i64,
 }
@@ -165,8 +166,9 @@ pub(super) fn labels(file: &RawDocument, count: usize) -> Vec<Option<String>> {
         let page = i64::try_from(page).ok()?;
         let after = ranges.partition_point(|range| range.first <= page);
         let range = ranges.get(after.checked_sub(1)?)?;
-        let number = range.start.saturating_add(page - range.first);
-        let label = range.prefix.clone() + &numeral(range.style, number);
+        let number = range.start.saturating_add(page.saturating_sub(range.first));
+        let prefix = range.prefix.as_deref()?;
+        let label = prefix.to_owned() + &numeral(range.style, number);
         (1..=VALUE_BYTES).contains(&label.len()).then_some(label)
     };
     (0..count).map(label).collect()
@@ -208,7 +210,8 @@ fn range(file: &RawDocument, first: i64, dict: &PdfDict) -> Range {
     let style = entry(file, dict, b"S").and_then(PdfObject::as_name);
     Range {
         first,
-        prefix: prefix.map(text_string).unwrap_or_default(),
+        prefix: Some(prefix.map(text_string).unwrap_or_default())
+            .filter(|prefix| prefix.len() <= VALUE_BYTES),
         style: style.and_then(|name| name.first().copied()),
         start: entry(file, dict, b"St")
             .and_then(PdfObject::as_i64)
@@ -260,7 +263,30 @@ fn roman(mut number: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{numeral, time};
+    use unpdf::parser::raw::RawDocument;
+
+    use super::{labels, numeral, time};
+    use crate::elements::VALUE_BYTES;
+
+    /// The labels of two pages of a file that declares these ranges.
+    fn declared(ranges: &str) -> Vec<Option<String>> {
+        let file =
+            format!("%PDF-1.4\n1 0 obj <</Type/Catalog/PageLabels <</Nums[{ranges}]>>>> endobj\n");
+        labels(&RawDocument::load(file.as_bytes()).unwrap(), 2)
+    }
+
+    #[test]
+    fn labels_out_of_all_proportion_are_none() {
+        let far = format!("{} <</S/D>>", i64::MIN);
+        let label = (i64::MAX).to_string();
+        assert_eq!(declared(&far), [Some(label.clone()), Some(label)]);
+        let long = format!("0 <</P({})>>", "a".repeat(VALUE_BYTES + 1));
+        assert_eq!(declared(&long), [None, None]);
+        assert_eq!(
+            declared("1 <</P(A-)/S/r/St 4>>"),
+            [None, Some("A-iv".to_owned())]
+        );
+    }
 
     #[test]
     fn dates_become_rfc_3339() {
