@@ -265,6 +265,7 @@ fn read_texts(
     made: &Made,
 ) -> bool {
     let number = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+    let mut silent = number(end - *next);
     let options = PageStreamOptions {
         parallel: false,
         suppress_low_confidence_ocr: false,
@@ -272,9 +273,11 @@ fn read_texts(
         ..PageStreamOptions::default()
     };
     let ended = guarded(|| {
+        // Where it refuses to go on, it refuses all pages that are left.
         let _ = parser.for_each_page(options, |event| {
             match event {
                 ParseEvent::PageParsed(page) => {
+                    silent = silent.saturating_sub(1);
                     *next = page.number as usize;
                     let mut flow = Flow::of(made);
                     blocks::add(page, &mut flow);
@@ -283,6 +286,7 @@ fn read_texts(
                     }
                 }
                 ParseEvent::PageFailed { page, .. } => {
+                    silent = silent.saturating_sub(1);
                     *failed += 1;
                     *next = page as usize;
                 }
@@ -291,6 +295,9 @@ fn read_texts(
             ControlFlow::Continue(())
         });
     });
+    if ended.is_some() {
+        *failed += silent;
+    }
     ended.is_some()
 }
 
