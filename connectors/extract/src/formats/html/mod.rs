@@ -6,6 +6,7 @@
 mod charset;
 mod dom;
 mod read;
+mod region;
 mod sink;
 mod table;
 mod tags;

@@ -3,6 +3,7 @@
 use dpe_connector::content::Category;
 
 use super::dom::{Data, Dom, Id, Step};
+use super::region::{self, Region};
 use super::table;
 use crate::addressed::Addressed;
 use crate::flow::{Container, Flow};
@@ -15,6 +16,7 @@ pub(super) fn blocks(dom: &Dom, flow: &mut Flow, pictures: &mut Addressed<'_, '_
         flow,
         pictures,
         inline: Inline::default(),
+        regions: Vec::new(),
     };
     let mut walk = dom.walk(dom.root());
     while let Some(step) = walk.next() {
@@ -114,6 +116,8 @@ struct Reader<'a, 'p, 'r> {
     flow: &'a mut Flow,
     pictures: &'a mut Addressed<'p, 'r>,
     inline: Inline,
+    /// Those that are open, outermost first.
+    regions: Vec<Region>,
 }
 
 impl Reader<'_, '_, '_> {
@@ -164,21 +168,38 @@ impl Reader<'_, '_, '_> {
                 self.flow.code(&code, language(self.dom, id));
                 return false;
             }
-            "table" if table::is_data(self.dom, id) => {
-                if let Some(caption) = table::caption(self.dom, id, self.pictures) {
-                    self.flow.text(Category::FigureCaption, caption);
-                }
-                let (grid, pictures) = table::read(self.dom, id, self.pictures);
-                self.flow.table(grid, pictures);
+            "table" if self.is_data(id) => {
+                self.table(id);
                 return false;
             }
             "hr" => self.flow.page_break(),
             _ => {}
         }
-        if let Some(container) = container(self.dom, id, tag) {
+        if let Some(region) = region::of(self.dom, id, tag) {
+            self.regions.push(region);
+            self.flow.open(Container::Region(region.category()));
+        } else if let Some(container) = container(tag) {
             self.flow.open(container);
         }
         true
+    }
+
+    /// Whether a table holds data. Navigation is laid out by tables, and so are its lines.
+    fn is_data(&self, table: Id) -> bool {
+        !self.regions.contains(&Region::Navigation) && table::is_data(self.dom, table)
+    }
+
+    fn table(&mut self, id: Id) {
+        if let Some(caption) = table::caption(self.dom, id, self.pictures) {
+            self.flow.text(Category::FigureCaption, caption);
+        }
+        let headings = table::leading_headings(self.dom, id);
+        for (level, heading) in &headings {
+            let flat = table::flat(self.dom, *heading, self.pictures);
+            self.flow.heading(*level, flat);
+        }
+        let (grid, pictures) = table::read(self.dom, id, headings.len(), self.pictures);
+        self.flow.table(grid, pictures);
     }
 
     fn leave(&mut self, id: Id) {
@@ -192,10 +213,12 @@ impl Reader<'_, '_, '_> {
             return;
         }
         match tag {
-            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-                let level = u64::from(tag.as_bytes()[1] - b'0');
+            _ if let Some(level) = heading_level(tag) => {
                 let flat = self.inline.take();
-                self.flow.heading(level, flat);
+                match region::has_heading(&self.regions, level) {
+                    true => self.flow.paragraph(flat),
+                    false => self.flow.heading(level, flat),
+                }
             }
             "figcaption" | "caption" => {
                 let flat = self.inline.take();
@@ -207,7 +230,10 @@ impl Reader<'_, '_, '_> {
             }
             _ => self.flush(),
         }
-        if container(self.dom, id, tag).is_some() {
+        if region::of(self.dom, id, tag).is_some() {
+            self.regions.pop();
+            self.flow.close();
+        } else if container(tag).is_some() {
             self.flow.close();
         }
     }
@@ -222,33 +248,23 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-/// Returns the container a tag is; the same answer when it is entered and when it is left.
-fn container(dom: &Dom, id: Id, tag: &str) -> Option<Container> {
-    match dom.attribute(id, "role") {
-        Some("navigation" | "banner") => return Some(Container::Region(Category::Header)),
-        Some("contentinfo") => return Some(Container::Region(Category::Footer)),
-        _ => {}
+/// Returns the level of a heading.
+pub(super) fn heading_level(tag: &str) -> Option<u64> {
+    match tag.as_bytes() {
+        [b'h', digit @ b'1'..=b'6'] => Some(u64::from(digit - b'0')),
+        _ => None,
     }
+}
+
+/// Returns the container a tag is.
+fn container(tag: &str) -> Option<Container> {
     match tag {
         "ol" => Some(Container::List { ordered: true }),
         "ul" | "menu" | "dir" | "dl" => Some(Container::List { ordered: false }),
         "li" | "dt" | "dd" => Some(Container::Item),
         "blockquote" => Some(Container::Quote { alert: None }),
-        "nav" => Some(Container::Region(Category::Header)),
-        "header" if !is_in_section(dom, id) => Some(Container::Region(Category::Header)),
-        "footer" if !is_in_section(dom, id) => Some(Container::Region(Category::Footer)),
         _ => None,
     }
-}
-
-/// Whether a header or footer is that of a section and not of the page (HTML standard, 4.3.8).
-fn is_in_section(dom: &Dom, id: Id) -> bool {
-    dom.ancestors(id).any(|ancestor| {
-        matches!(
-            dom.tag(ancestor),
-            Some("article" | "aside" | "main" | "nav" | "section" | "blockquote" | "td" | "figure")
-        )
-    })
 }
 
 /// Returns the text of a `pre`. Variants of code that stand side by side in it are on lines of their own,

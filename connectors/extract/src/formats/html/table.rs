@@ -1,7 +1,7 @@
 //! Tables of HTML: which of them hold data, and their cells.
 
 use super::dom::{Data, Dom, Id, Step};
-use super::read::{Role, enter_inline, is_foreign_text, role};
+use super::read::{Role, enter_inline, heading_level, is_foreign_text, role};
 use crate::addressed::Addressed;
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
@@ -9,20 +9,68 @@ use crate::inline::{Flat, Inline, Picture};
 /// The HTML standard lets no cell cover more columns.
 const MAX_SPAN: u32 = 1000;
 
-/// Whether a table holds data and not the layout of a page: no table, heading or block of code inside
-/// it, and some row of more than one cell.
+/// Whether a table holds data and not the layout of a page: neither a table nor a block of code is inside
+/// it, and some row has words in more than one cell. A heading stands for a layout if other words are in its cell,
+/// or if the table is a single row of words.
 pub(super) fn is_data(dom: &Dom, table: Id) -> bool {
-    let mut has_columns = false;
+    let (mut rows, mut has_heading) = (0, false);
     for step in dom.walk(table) {
         let Step::Enter(id) = step else { continue };
         match dom.tag(id) {
-            Some("h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "pre") => return false,
+            Some("pre") => return false,
             Some("table") if id != table => return false,
-            Some("tr") => has_columns |= cells(dom, id).nth(1).is_some(),
+            Some("td" | "th") => match heading_of(dom, id) {
+                Heading::None => {}
+                Heading::Alone(_) => has_heading = true,
+                Heading::AmongOthers => return false,
+            },
+            Some("tr") => rows += usize::from(filled(dom, id).nth(1).is_some()),
             _ => {}
         }
     }
-    has_columns
+    rows > usize::from(has_heading)
+}
+
+/// What a cell has of a heading.
+enum Heading {
+    None,
+    /// It is the whole cell.
+    Alone(Id),
+    AmongOthers,
+}
+
+fn heading_of(dom: &Dom, cell: Id) -> Heading {
+    let mut heading = None;
+    let mut has_others = false;
+    let mut walk = dom.walk(cell);
+    while let Some(step) = walk.next() {
+        let Step::Enter(id) = step else { continue };
+        if dom.tag(id).and_then(heading_level).is_some() {
+            has_others |= heading.replace(id).is_some();
+            walk.pass_over(id);
+        } else {
+            has_others |= id != cell && shows(dom, id);
+        }
+    }
+    match heading {
+        None => Heading::None,
+        Some(_) if has_others => Heading::AmongOthers,
+        Some(heading) => Heading::Alone(heading),
+    }
+}
+
+/// Returns the headings, with their levels, that stand alone in the first rows of a table, across all of it: each is
+/// a row for itself, and they head the table rather than a column.
+pub(super) fn leading_headings(dom: &Dom, table: Id) -> Vec<(u64, Id)> {
+    let heading = |row: Id| {
+        let mut cells = cells(dom, row);
+        let cell = cells.next().filter(|_| cells.next().is_none())?;
+        match heading_of(dom, cell) {
+            Heading::Alone(heading) => Some((heading_level(dom.tag(heading)?)?, heading)),
+            _ => None,
+        }
+    };
+    rows(dom, table).map_while(heading).collect()
 }
 
 /// Returns a table's caption, if it has one with words.
@@ -32,22 +80,20 @@ pub(super) fn caption(dom: &Dom, table: Id, pictures: &mut Addressed<'_, '_>) ->
     (!flat.text.is_empty()).then_some(flat)
 }
 
-/// Returns the rows of a table and the pictures in its cells.
-pub(super) fn read(dom: &Dom, table: Id, pictures: &mut Addressed<'_, '_>) -> (Grid, Vec<Picture>) {
+/// Returns the rows of a table after the first few, and the pictures in their cells.
+pub(super) fn read(
+    dom: &Dom,
+    table: Id,
+    passed_over: usize,
+    pictures: &mut Addressed<'_, '_>,
+) -> (Grid, Vec<Picture>) {
     let mut grid = Grid::new();
     let mut shown = Vec::new();
     let mut is_leading = true;
-    for step in dom.walk(table) {
-        let Step::Enter(id) = step else { continue };
-        if dom.tag(id) != Some("tr") {
-            continue;
-        }
+    for id in rows(dom, table).skip(passed_over) {
         let mut row: Vec<(Id, Flat)> = cells(dom, id)
             .map(|cell| (cell, flat(dom, cell, pictures)))
             .collect();
-        if row.is_empty() {
-            continue;
-        }
         is_leading &= is_header(dom, id);
         grid.row(
             is_leading,
@@ -64,10 +110,45 @@ pub(super) fn read(dom: &Dom, table: Id, pictures: &mut Addressed<'_, '_>) -> (G
     (grid, shown)
 }
 
-/// Whether a row names the columns.
+/// Whether a row names the columns: it says so, or has names only; in a corner above and beside names there is
+/// nothing.
 fn is_header(dom: &Dom, row: Id) -> bool {
     let section = dom.ancestors(row).next().and_then(|parent| dom.tag(parent));
-    section == Some("thead") || cells(dom, row).all(|cell| dom.tag(cell) == Some("th"))
+    let is_name = |cell: &Id| dom.tag(*cell) == Some("th");
+    let others = cells(dom, row).filter(|cell| !is_name(cell)).count();
+    let is_beside_corner = || {
+        let corner = cells(dom, row).next().filter(|corner| !is_name(corner));
+        let is_empty = corner.is_some() && filled(dom, row).next() != corner;
+        is_empty && others == 1 && cells(dom, row).nth(2).is_some()
+    };
+    section == Some("thead") || others == 0 || is_beside_corner()
+}
+
+/// Returns the rows that have cells.
+fn rows(dom: &Dom, table: Id) -> impl Iterator<Item = Id> {
+    dom.walk(table).filter_map(|step| match step {
+        Step::Enter(id) if dom.tag(id) == Some("tr") => cells(dom, id).next().map(|_| id),
+        _ => None,
+    })
+}
+
+/// Returns the cells of a row that show something.
+fn filled(dom: &Dom, row: Id) -> impl Iterator<Item = Id> {
+    cells(dom, row).filter(|cell| {
+        let mut below = dom.walk(*cell);
+        below.any(|step| matches!(step, Step::Enter(id) if shows(dom, id)))
+    })
+}
+
+/// Whether a node by itself is something to see: words, or a picture that has words for it.
+fn shows(dom: &Dom, id: Id) -> bool {
+    match dom.data(id) {
+        Data::Text(text) => !text.trim().is_empty(),
+        _ => {
+            let alt = dom.attribute(id, "alt").unwrap_or_default();
+            dom.tag(id) == Some("img") && !alt.trim().is_empty()
+        }
+    }
 }
 
 fn cells(dom: &Dom, row: Id) -> impl Iterator<Item = Id> {
@@ -92,7 +173,7 @@ fn span(dom: &Dom, cell: Id, name: &str) -> u32 {
 }
 
 /// Flattens everything in a node into one text; blocks begin new lines.
-fn flat(dom: &Dom, root: Id, pictures: &mut Addressed<'_, '_>) -> Flat {
+pub(super) fn flat(dom: &Dom, root: Id, pictures: &mut Addressed<'_, '_>) -> Flat {
     let mut inline = Inline::default();
     let mut walk = dom.walk(root);
     while let Some(step) = walk.next() {
