@@ -20,6 +20,7 @@ mod inline;
 mod languages;
 mod limits;
 mod made;
+mod numbers;
 mod package;
 mod pages;
 mod pictures;

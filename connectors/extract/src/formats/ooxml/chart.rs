@@ -1,6 +1,6 @@
 //! Charts: their titles, and the values they show as a table, as they are cached in the chart's part.
 //!
-//! What a chart looks like is no content; numbers stay as the file has them.
+//! What a chart looks like is no content.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::diagram::plain_paragraph;
 use crate::flow::Flow;
 use crate::grid::{Cell, Grid};
 use crate::inline::Inline;
-use crate::xml;
+use crate::{numbers, xml};
 
 /// A column of the table: a heading, and values by the number of their row.
 #[derive(Debug, Default)]
@@ -91,14 +91,17 @@ fn values(node: Node<'_, '_>) -> BTreeMap<u32, String> {
     if let Some(direct) = node.children().find(|child| xml::is(*child, "v")) {
         values.insert(0, direct.text().unwrap_or_default().to_owned());
     }
-    let mut levels: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    let mut levels: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     for point in node.descendants().filter(|node| xml::is(*node, "pt")) {
         let number = xml::attribute(point, "idx").and_then(|number| number.parse().ok());
         let value = point.children().find(|child| xml::is(*child, "v"));
         if let (Some(number), Some(value)) = (number, value.and_then(|value| value.text())) {
             let known = levels.entry(number).or_default();
             if known.len() < MAX_LEVELS {
-                known.push(value);
+                known.push(match point.parent().is_some_and(holds_numbers) {
+                    true => numbers::plain_text(value),
+                    false => value.to_owned(),
+                });
             }
         }
     }
@@ -110,6 +113,10 @@ fn values(node: Node<'_, '_>) -> BTreeMap<u32, String> {
     values
 }
 
+fn holds_numbers(points: Node<'_, '_>) -> bool {
+    xml::is(points, "numCache") || xml::is(points, "numLit")
+}
+
 /// Columns of the charts of 2016 (`cx:`): their dimensions.
 fn extended(chart: Node<'_, '_>) -> Vec<Column> {
     let is_dimension = |node| xml::is(node, "strDim") || xml::is(node, "numDim");
@@ -118,7 +125,12 @@ fn extended(chart: Node<'_, '_>) -> Vec<Column> {
         let points = dimension.descendants().filter(|node| xml::is(*node, "pt"));
         let values = points.filter_map(|point| {
             let number = xml::attribute(point, "idx")?.parse().ok()?;
-            Some((number, point.text().unwrap_or_default().to_owned()))
+            let text = point.text().unwrap_or_default();
+            let text = match xml::is(dimension, "numDim") {
+                true => numbers::plain_text(text),
+                false => text.to_owned(),
+            };
+            Some((number, text))
         });
         Column {
             name: String::new(),
@@ -189,6 +201,19 @@ mod tests {
              <val><pt idx='0'><v>7</v></pt></val></ser></chart>",
         );
         assert_eq!(found, ["2020 May\t7"]);
+    }
+
+    #[test]
+    fn cached_numbers_are_without_noise_and_texts_as_they_are() {
+        let found = texts(
+            "<chart><ser><cat><strCache><pt idx='0'><v>007</v></pt></strCache></cat>\
+             <val><numCache><pt idx='0'><v>16.600000000000001</v></pt></numCache></val></ser></chart>",
+        );
+        assert_eq!(found, ["007\t16.6"]);
+        let found = texts(
+            "<chart><strDim><pt idx='0'>1.0</pt></strDim><numDim><pt idx='0'>0.60000000000000009</pt></numDim></chart>",
+        );
+        assert_eq!(found, ["1.0\t0.6"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::dates::{self, Shown};
+use crate::numbers::plain;
 
 /// What the formats of a workbook make of its numbers.
 #[derive(Debug, Default)]
@@ -31,20 +32,6 @@ impl Formats {
             Shown::Duration => dates::duration(number),
         };
         special.unwrap_or_else(|| plain(number))
-    }
-}
-
-/// Returns a number with as many digits as it takes to read it back; very large and very small ones with
-/// an exponent.
-pub(super) fn plain(number: f64) -> String {
-    let size = number.abs();
-    if number == 0.0 {
-        return "0".to_owned();
-    }
-    match size {
-        1e-6..1e21 => format!("{number}"),
-        _ if !number.is_finite() => String::new(),
-        _ => format!("{number:e}"),
     }
 }
 
@@ -84,21 +71,7 @@ pub(super) fn rk(value: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, rk};
-
-    #[test]
-    fn numbers_are_as_short_as_they_can_be() {
-        for (number, expected) in [
-            (3.0, "3"),
-            (-0.0, "0"),
-            (0.1, "0.1"),
-            (1e20, "100000000000000000000"),
-            (1.5e300, "1.5e300"),
-            (1e-7, "1e-7"),
-        ] {
-            assert_eq!(plain(number), expected);
-        }
-    }
+    use super::rk;
 
     #[test]
     fn packed_numbers_are_unpacked() {

@@ -12,6 +12,7 @@ use crate::format::Format;
 use crate::formats::head;
 use crate::formats::ooxml::properties;
 use crate::formats::ooxml::relations::Relations;
+use crate::numbers::finite;
 use crate::package::Package;
 use crate::pictures::Pictures;
 use crate::reading::Reading;
@@ -341,10 +342,8 @@ impl<'s> SheetReader<'s> {
             "inlineStr" if value.is_empty() => cell.words.text,
             "str" | "e" | "d" | "inlineStr" => value,
             "b" => truth(value.trim() != "0" && !value.trim().eq_ignore_ascii_case("false")),
-            _ => match value.trim().parse() {
-                Ok(number) if !value.trim().is_empty() => {
-                    self.book.formats.text(number, cell.format)
-                }
+            _ => match finite(&value) {
+                Some(number) => self.book.formats.text(number, cell.format),
                 _ if value.is_empty() => cell.words.text,
                 _ => value,
             },
