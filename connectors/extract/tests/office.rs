@@ -13,6 +13,7 @@ const WORD: &str =
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml";
 const SHOW: &str =
     "application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml";
+const BOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml";
 const TEXT: &str = "application/vnd.oasis.opendocument.text";
 const SLIDES: &str = "application/vnd.oasis.opendocument.presentation";
 
@@ -176,5 +177,48 @@ fn footer_of_a_slide_that_only_numbers_it_is_none() {
     assert_eq!(
         elements(&show(&shapes.concat()), 0),
         [(Category::Footer, "Footer")]
+    );
+}
+
+/// Returns a workbook of a sheet with these cells, and of one whose part is missing.
+fn book(cells: &str) -> Extraction {
+    package(&[
+        ("[Content_Types].xml", &types("xl/workbook.xml", BOOK)),
+        (
+            "xl/workbook.xml",
+            "<workbook xmlns:r='r'><sheets><sheet name='One' r:id='s'/><sheet name='Lost' r:id='l'/></sheets></workbook>",
+        ),
+        (
+            "xl/_rels/workbook.xml.rels",
+            "<Relationships><Relationship Id='s' Type='x/worksheet' Target='sheet1.xml'/></Relationships>",
+        ),
+        (
+            "xl/sheet1.xml",
+            &format!("<worksheet><sheetData><row>{cells}</row></sheetData></worksheet>"),
+        ),
+    ])
+}
+
+#[test]
+fn values_of_cells_that_are_no_numbers_are_texts() {
+    let read = book(
+        "<c><v>0.30000000000000004</v></c><c><v>nan</v></c><c><v>-inf</v></c><c><v> 5 </v></c>",
+    );
+    assert_eq!(elements(&read, 0), [(Category::Table, "0.3\tnan\t-inf\t5")]);
+}
+
+#[test]
+fn sheet_whose_part_is_missing_is_an_empty_page() {
+    let read = book("");
+    let titles: Vec<_> = read
+        .pages
+        .iter()
+        .map(|page| page.title.as_deref())
+        .collect();
+    assert_eq!(titles, [Some("One"), Some("Lost")]);
+    assert!(
+        read.notes.iter().any(|note| note.contains("Lost")),
+        "{:?}",
+        read.notes
     );
 }

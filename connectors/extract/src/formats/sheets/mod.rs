@@ -14,7 +14,7 @@ mod xls;
 mod xlsb;
 mod xlsx;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use dpe_connector::content::{Category, DocumentHead, Metadata, Page};
 
@@ -33,6 +33,9 @@ pub(crate) use xlsx::read as read_xlsx;
 /// Row and column, from 0.
 type Place = (u32, u32);
 
+/// The last row and column that there are.
+const LAST: Place = (1_048_575, 16_383);
+
 /// A sheet as its file has it.
 #[derive(Debug, Default)]
 struct Sheet {
@@ -45,6 +48,8 @@ struct Sheet {
     header_rows: BTreeSet<u32>,
     headers: Vec<String>,
     footers: Vec<String>,
+    /// Headers (`true`) and footers that are among them already.
+    furniture: HashSet<(bool, String)>,
     /// Texts of shapes and titles of charts.
     texts: Vec<String>,
     /// Charts and diagrams.
@@ -81,6 +86,19 @@ impl Sheet {
         match self.shared > self.most_shared {
             true => String::new(),
             false => text.to_owned(),
+        }
+    }
+
+    /// Adds the parts of a header or a footer, as their codes say, each once.
+    fn add_furniture(&mut self, is_header: bool, coded: &str) {
+        let texts = match is_header {
+            true => &mut self.headers,
+            false => &mut self.footers,
+        };
+        for text in furniture_texts(coded) {
+            if self.furniture.insert((is_header, text.clone())) {
+                texts.push(text);
+            }
         }
     }
 

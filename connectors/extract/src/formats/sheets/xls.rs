@@ -3,7 +3,7 @@
 
 use super::biff::{Record, Records, Through, u16_at, u32_at};
 use super::numbers::{Formats, error, rk, truth};
-use super::{Merged, Place, Sheet, document, furniture_texts};
+use super::{Merged, Place, Sheet, document};
 use crate::codepage::{self, WESTERN};
 use crate::format::Format;
 use crate::formats::compound::{self, Compound};
@@ -430,11 +430,8 @@ impl SheetReader<'_> {
             8 => record.through(0).string(),
             _ => self.book.short_text(record, 0),
         };
-        let texts = furniture_texts(&coded.unwrap_or_default());
-        match is_header {
-            true => self.sheet.headers.extend(texts),
-            false => self.sheet.footers.extend(texts),
-        }
+        let coded = coded.unwrap_or_default();
+        self.sheet.add_furniture(is_header, &coded);
     }
 
     fn object_text(&mut self, record: &Record<'_>) {

@@ -2,7 +2,7 @@
 
 use super::numbers::{Formats, error, rk, truth};
 use super::parts::Surroundings;
-use super::{Merged, Sheet, document};
+use super::{LAST, Merged, Sheet, document};
 use crate::format::Format;
 use crate::formats::head;
 use crate::formats::ooxml::properties;
@@ -11,9 +11,6 @@ use crate::package::Package;
 use crate::pictures::Pictures;
 use crate::reading::Reading;
 use crate::{Document, ExtractError};
-
-/// The last row and column that there are.
-const LAST: (u32, u32) = (1_048_575, 16_383);
 
 /// Numbers of records ([MS-XLSB] §2.3).
 mod record {
@@ -27,6 +24,7 @@ mod record {
     pub(super) const WORKBOOK_PROPERTIES: u16 = 153;
     pub(super) const SHEET: u16 = 156;
     pub(super) const MERGED: u16 = 176;
+    pub(super) const FURNITURE: u16 = 479;
     pub(super) const LINK: u16 = 494;
     pub(super) const BEGIN_CELL_FORMATS: u16 = 617;
     pub(super) const END_CELL_FORMATS: u16 = 618;
@@ -69,36 +67,41 @@ pub(crate) fn read(
     };
     let mut sheets = Vec::new();
     for (name, id) in &book.sheets {
-        let Some(part) = relations.part(id) else {
-            continue;
-        };
-        let of_sheet = Relations::of(part, surroundings.package, surroundings.reading)?;
-        let bytes = surroundings.package.needed(part, surroundings.reading);
-        let bytes = surroundings
-            .reading
-            .tolerated(part, bytes)?
-            .unwrap_or_default();
         let mut sheet = Sheet::new(name, surroundings.reading);
-        book.read_sheet(&bytes, &of_sheet, &mut sheet);
-        sheet.count_shared(surroundings.reading)?;
-        for part in of_sheet
-            .of_kind("comments")
-            .filter(|part| part.ends_with(".bin"))
-        {
-            let bytes = surroundings.package.needed(part, surroundings.reading);
-            let bytes = surroundings
+        match relations.part(id) {
+            Some(part) => surroundings.sheet(&book, part, &mut sheet)?,
+            None => surroundings
                 .reading
-                .tolerated(part, bytes)?
-                .unwrap_or_default();
-            let texts = Records(&bytes).filter(|(number, _)| *number == record::COMMENT_TEXT);
-            sheet
-                .comments
-                .extend(texts.filter_map(|(_, data)| rich_string(data)));
+                .note(format!("left out: the sheet {name} has no part")),
         }
-        surroundings.add(&of_sheet, &mut sheet)?;
         sheets.push(sheet);
     }
     document(head, sheets, reading)
+}
+
+impl Surroundings<'_, '_, '_, '_> {
+    /// Reads a sheet, and what stands beside its cells.
+    fn sheet(&mut self, book: &Book, part: &str, sheet: &mut Sheet) -> Result<(), ExtractError> {
+        let of_sheet = Relations::of(part, self.package, self.reading)?;
+        let bytes = self.bytes(part)?;
+        book.read_sheet(&bytes, &of_sheet, sheet);
+        sheet.count_shared(self.reading)?;
+        for part in of_sheet.of_kind("comments") {
+            if part.ends_with(".bin") {
+                let bytes = self.bytes(part)?;
+                let texts = Records(&bytes).filter(|(number, _)| *number == record::COMMENT_TEXT);
+                let texts = texts.filter_map(|(_, data)| rich_string(data));
+                sheet.comments.extend(texts);
+            }
+        }
+        self.add(&of_sheet, sheet)
+    }
+
+    /// Returns the bytes of a part; none of one that cannot be read, which is noted.
+    fn bytes(&mut self, part: &str) -> Result<Vec<u8>, ExtractError> {
+        let bytes = self.package.needed(part, self.reading);
+        Ok(self.reading.tolerated(part, bytes)?.unwrap_or_default())
+    }
 }
 
 /// What a workbook says for all its sheets.
@@ -169,6 +172,7 @@ impl Book {
                         sheet.cells.push(((row, column), text));
                     }
                 }
+                record::FURNITURE => furniture(data, sheet),
                 record::MERGED => sheet.merged.extend(range(data)),
                 record::LINK => {
                     let url = data.get(16..).and_then(|rest| link(rest, relations));
@@ -201,6 +205,18 @@ impl Book {
             record::CELL_RICH_STRING => rich_string(value),
             _ => None,
         }
+    }
+}
+
+/// Reads headers and footers of odd, even and first pages ([MS-XLSB] §2.4.53).
+fn furniture(data: &[u8], sheet: &mut Sheet) {
+    let mut rest = data.get(2..).unwrap_or(&[]);
+    for is_header in [true, false, true, false, true, false] {
+        let Some((coded, after)) = string(rest) else {
+            return;
+        };
+        sheet.add_furniture(is_header, &coded);
+        rest = after;
     }
 }
 
@@ -340,6 +356,8 @@ mod tests {
         bytes.extend(cell(11, 5, 0, b"\x2A"));
         bytes.extend(cell(1, 6, 0, b""));
         bytes.extend(cell(7, 7, 0, b"\x09\0\0\0"));
+        let coded = ["&LLeft&RPage &P", "Foot &N", "&LLeft", ""].map(string);
+        bytes.extend(record(479, &[b"\0\0".to_vec(), coded.concat()].concat()));
         let limits = crate::Limits::default();
         let reading = Reading::new(&limits, 1);
         let mut sheet = Sheet::new("s", &reading);
@@ -350,6 +368,8 @@ mod tests {
             .map(|(at, text)| ((2, at), text.to_owned()))
             .collect();
         assert_eq!(sheet.cells, expected);
+        assert_eq!(sheet.headers, ["Left"]);
+        assert!(sheet.footers.is_empty());
     }
 
     #[test]

@@ -1,13 +1,11 @@
 //! XLSX (ECMA-376 part 1, §18).
 
-use std::collections::HashSet;
-
 use dpe_connector::content::DocumentHead;
 
 use super::numbers::{Formats, truth};
 use super::parts::Surroundings;
 use super::stream::{Piece, Pieces, Tag};
-use super::{Merged, Place, Sheet, document, furniture_texts};
+use super::{LAST, Merged, Place, Sheet, document};
 use crate::format::Format;
 use crate::formats::head;
 use crate::formats::ooxml::properties;
@@ -17,9 +15,6 @@ use crate::package::Package;
 use crate::pictures::Pictures;
 use crate::reading::Reading;
 use crate::{Document, ExtractError, xml};
-
-/// The last row and column that there are.
-const LAST: Place = (1_048_575, 16_383);
 
 /// Reads a workbook.
 ///
@@ -80,6 +75,7 @@ fn sheets(
             surroundings
                 .reading
                 .note(format!("left out: the sheet {name} has no part"));
+            sheets.push(sheet);
             continue;
         };
         let of_sheet = Relations::of(part, surroundings.package, surroundings.reading)?;
@@ -227,8 +223,6 @@ struct SheetReader<'s> {
     sheet: &'s mut Sheet,
     next: Place,
     cell: CellParts,
-    /// Headers (`true`) and footers that are written already.
-    furniture: HashSet<(bool, String)>,
 }
 
 #[derive(Debug, Default)]
@@ -250,7 +244,6 @@ impl<'s> SheetReader<'s> {
             sheet,
             next: (0, 0),
             cell: CellParts::default(),
-            furniture: HashSet::new(),
         }
     }
 
@@ -269,7 +262,8 @@ impl<'s> SheetReader<'s> {
                 }
                 Piece::Close(name) => {
                     if let Some(is_header) = furniture_of(&name) {
-                        self.furniture(is_header, &std::mem::take(&mut coded));
+                        self.sheet
+                            .add_furniture(is_header, &std::mem::take(&mut coded));
                         furniture = None;
                     }
                     self.close(&name);
@@ -361,18 +355,6 @@ impl<'s> SheetReader<'s> {
         };
         if let (Some(range), Some(url)) = (range, url) {
             self.sheet.links.insert(range.first, url);
-        }
-    }
-
-    fn furniture(&mut self, is_header: bool, coded: &str) {
-        let texts = match is_header {
-            true => &mut self.sheet.headers,
-            false => &mut self.sheet.footers,
-        };
-        for text in furniture_texts(coded) {
-            if self.furniture.insert((is_header, text.clone())) {
-                texts.push(text);
-            }
         }
     }
 }
