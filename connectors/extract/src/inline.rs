@@ -229,6 +229,16 @@ impl Inline {
         }
     }
 
+    /// Returns what was written so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Takes bytes off the beginning of what was written so far; they have to end with a character.
+    pub(crate) fn drop_start(&mut self, bytes: usize) {
+        self.cut(0, bytes);
+    }
+
     /// Whether there is neither text nor picture.
     pub(crate) fn is_blank(&self) -> bool {
         self.pictures.is_empty() && self.text.trim().is_empty()
@@ -285,6 +295,12 @@ impl Inline {
         };
         for link in &mut self.links {
             (link.start, link.end) = (moved(link.start), moved(link.end));
+        }
+        for picture in &mut self.open_pictures {
+            picture.0 = moved(picture.0);
+        }
+        if let Some(link) = &mut self.open_link {
+            link.start = moved(link.start);
         }
     }
 

@@ -222,3 +222,94 @@ fn sheet_whose_part_is_missing_is_an_empty_page() {
         read.notes
     );
 }
+
+#[test]
+fn lists_that_are_only_typed_in_rtf_are_lists() {
+    let typed =
+        br"{\rtf1\deff0{\fonttbl{\f0\fswiss Arial;}}{\pard\li360\fi-360\bullet\tx360\tab one\par}\
+        {\pard\li720\fi-360 (a)\tx360\tab inner\par}{\pard\li360\fi-360\bullet\tx360\tab two\par}\
+        {\pard\fi-360\li360 Name:\tab value\par}{\pard 1.\tab no hanging\par}}";
+    let read = read(typed);
+    let items: Vec<_> = read.pages[0]
+        .elements
+        .iter()
+        .map(|element| {
+            let text = element.text.as_deref().unwrap();
+            let depth = element
+                .metadata
+                .get("depth")
+                .and_then(|depth| depth.as_u64());
+            (
+                element.category,
+                text,
+                depth,
+                element.metadata.contains_key("ordered"),
+            )
+        })
+        .collect();
+    let expected = [
+        (Category::ListItem, "one", None, false),
+        (Category::ListItem, "inner", Some(2), true),
+        (Category::ListItem, "two", None, false),
+        (Category::NarrativeText, "Name:\tvalue", None, false),
+        (Category::NarrativeText, "1.\tno hanging", None, false),
+    ];
+    assert_eq!(items, expected);
+}
+
+#[test]
+fn paragraphs_of_letters_of_one_width_in_rtf_are_code_unless_most_are() {
+    let fonts = r"{\rtf1\deff0{\fonttbl{\f0\fswiss Arial;}{\f1\fmodern Courier;}}";
+    let document = |text: &str| read(format!("{fonts}{text}}}").as_bytes());
+    let text = r"{\pard A long paragraph of text\par}";
+    let code = r"{\pard\f1 if x:\line   y()\par}{\pard\f1   z()\par}";
+    assert_eq!(
+        elements(&document(&format!("{text}{code}{text}")), 0),
+        [
+            (Category::NarrativeText, "A long paragraph of text"),
+            (Category::CodeSnippet, "if x:\n  y()\n  z()"),
+            (Category::NarrativeText, "A long paragraph of text"),
+        ]
+    );
+    let mixed = r"{\pard Call {\f1 y()} now\par}";
+    let inside = (Category::NarrativeText, "Call y() now");
+    assert_eq!(elements(&document(mixed), 0), [inside]);
+    let letter = document(r"{\pard\f1 Dear Sir,\par}{\pard\f1 yes\par}");
+    assert_eq!(
+        elements(&letter, 0),
+        [
+            (Category::NarrativeText, "Dear Sir,"),
+            (Category::NarrativeText, "yes")
+        ]
+    );
+}
+
+#[test]
+fn characters_of_fonts_of_signs_in_rtf_are_those_signs() {
+    let fonts = r"{\rtf1{\fonttbl{\f0 Arial;}{\f3\fcharset2 Symbol;}{\f4\fcharset2 Wingdings;}}";
+    let words = r"\f0 True{\f3\u210\'d2}{\f3\u945\'61\'62} {\f4\'fc\u-3844\'fc}\par}";
+    let signs = format!("{fonts}{words}");
+    assert_eq!(
+        elements(&read(signs.as_bytes()), 0),
+        [(
+            Category::NarrativeText,
+            "True\u{ae}\u{3b1}\u{3b2} \u{2713}\u{2713}"
+        )]
+    );
+}
+
+#[test]
+fn title_of_an_rtf_document_is_one_as_in_other_formats() {
+    let titled = br"{\rtf1{\stylesheet{\s1 Title;}{\s2\sbasedon3 Figure;}{\s3 Caption;}{\s4\sbasedon5 Mine;}{\s5 heading 2;}}\
+        {\pard\s1 Name\par}{\pard\s2 Shown\par}{\pard\s4 Part\par}{\v Hidden}\par}";
+    let read = read(titled);
+    assert_eq!(read.head.title.as_deref(), Some("Name"));
+    assert!(read.pages[0].elements[0].metadata.is_empty());
+    let expected = [
+        (Category::Title, "Name"),
+        (Category::FigureCaption, "Shown"),
+        (Category::Title, "Part"),
+        (Category::NarrativeText, "Hidden"),
+    ];
+    assert_eq!(elements(&read, 0), expected);
+}

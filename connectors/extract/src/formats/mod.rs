@@ -26,6 +26,7 @@ mod pdf;
 mod plain;
 mod ppt;
 mod pptx;
+mod role;
 mod rtf;
 mod sheets;
 mod source;

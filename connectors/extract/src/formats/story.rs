@@ -3,14 +3,15 @@
 //!
 //! Knows no format: the readers of RTF and DOC both write into it.
 
-use dpe_connector::content::{Metadata, Page};
+use dpe_connector::content::{DocumentHead, Metadata, Page};
 
 use crate::elements::Link;
-use crate::flow::{Container, Flow};
+use crate::flow::{Container, Flow, title};
+use crate::formats::role::Role;
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
-use crate::pages;
 use crate::reading::Reading;
+use crate::{Document, pages};
 
 /// How far blocks are nested in blocks; what is deeper is written where it is found.
 const MAX_NESTED: usize = 24;
@@ -28,6 +29,7 @@ pub(crate) struct Paragraph {
     pub(crate) heading: Option<u64>,
     /// Depth from 0 and order of a list's item.
     pub(crate) item: Option<(usize, bool)>,
+    pub(crate) role: Role,
     /// Whether it is in a cell.
     pub(crate) in_table: bool,
 }
@@ -88,14 +90,17 @@ impl Story {
 
     /// Ends the paragraph.
     pub(crate) fn end_paragraph(&mut self, paragraph: Paragraph) {
-        let flat = self.inline.take();
+        let flat = match paragraph.role.is_code() && !paragraph.in_table {
+            true => self.inline.take_code(),
+            false => self.inline.take(),
+        };
         if paragraph.in_table {
             append(&mut self.cell, flat);
             self.anchored_in_table.append(&mut self.anchored);
             return;
         }
         self.end_table();
-        if !flat.text.is_empty() || !flat.pictures.is_empty() {
+        if !flat.text.trim().is_empty() || !flat.pictures.is_empty() {
             self.blocks.push(Block::Paragraph(paragraph, flat));
         }
         self.blocks.append(&mut self.anchored);
@@ -239,6 +244,18 @@ fn grid(rows: &[Row]) -> Grid {
     grid
 }
 
+/// Makes lines of code the paragraphs they are.
+pub(crate) fn forget_code_lines(blocks: &mut [Block]) {
+    for block in blocks {
+        if let Block::Paragraph(paragraph, flat) = block
+            && paragraph.role == Role::CodeLine
+        {
+            paragraph.role = Role::Text;
+            flat.text = flat.text.trim().to_owned();
+        }
+    }
+}
+
 /// Whether blocks say nothing: a header whose number of the page is left out may have a dash.
 pub(crate) fn is_silent(blocks: &[Block]) -> bool {
     blocks.iter().all(|block| match block {
@@ -257,8 +274,24 @@ pub(crate) fn comment() -> Container {
     Container::Aside(said)
 }
 
+/// Makes a document of blocks; one that declares no title has that of its first paragraph that is one.
+pub(crate) fn document(
+    mut head: DocumentHead,
+    blocks: Vec<Block>,
+    reading: &Reading<'_>,
+) -> Document {
+    if head.title.is_none() {
+        head.title = blocks.iter().find_map(|block| match block {
+            Block::Paragraph(paragraph, flat) if paragraph.role == Role::Title => title(&flat.text),
+            _ => None,
+        });
+    }
+    let pages = pages(blocks, reading);
+    Document { head, pages }
+}
+
 /// Writes blocks as pages: those between breaks, without the empty ones.
-pub(crate) fn pages(blocks: Vec<Block>, reading: &Reading<'_>) -> Vec<Page> {
+fn pages(blocks: Vec<Block>, reading: &Reading<'_>) -> Vec<Page> {
     let mut flow = Flow::of(reading.made());
     let mut found = Vec::new();
     for block in blocks {
@@ -274,7 +307,18 @@ pub(crate) fn pages(blocks: Vec<Block>, reading: &Reading<'_>) -> Vec<Page> {
 fn write(blocks: Vec<Block>, flow: &mut Flow, nested: usize) {
     for block in blocks {
         match block {
-            Block::Paragraph(paragraph, flat) => write_paragraph(paragraph, flat, flow),
+            Block::Paragraph(paragraph, flat) if nested == 0 => {
+                write_paragraph(paragraph, flat, flow);
+            }
+            // Notes and headers have neither headings nor titles.
+            Block::Paragraph(paragraph, flat) => {
+                let item = paragraph.item;
+                let paragraph = Paragraph {
+                    item,
+                    ..Paragraph::default()
+                };
+                write_paragraph(paragraph, flat, flow);
+            }
             Block::Table(grid, pictures) => flow.table(grid, pictures),
             Block::PageBreak => flow.page_break(),
             Block::Within(container, blocks) if nested < MAX_NESTED => {
@@ -298,7 +342,7 @@ fn write_paragraph(paragraph: Paragraph, flat: Flat, flow: &mut Flow) {
         return;
     }
     let Some((depth, ordered)) = paragraph.item else {
-        flow.paragraph(flat);
+        paragraph.role.write(flat, flow);
         return;
     };
     let depth = depth.min(MAX_LIST_DEPTH - 1) + 1;

@@ -54,8 +54,5 @@ pub(crate) fn read(
         data: data.as_deref().unwrap_or(&[]),
     };
     let blocks = Reader::new(&fib, parts, reading)?.read();
-    Ok(Document {
-        head,
-        pages: story::pages(blocks, reading),
-    })
+    Ok(story::document(head, blocks, reading))
 }

@@ -66,7 +66,7 @@ pub(super) struct Reader<'d, 'r, 'l> {
 struct Look {
     from: u32,
     to: u32,
-    is_hidden: bool,
+    is_deleted: bool,
     is_special: bool,
     /// What a field keeps of itself stands where a picture would.
     is_data: bool,
@@ -218,7 +218,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             if matches!(unit, 0x0D | 0x07 | 0x0C) {
                 open.flush(self.fib);
                 self.mark(unit, at, offset, &mut open);
-            } else if !look.is_hidden {
+            } else if !look.is_deleted {
                 self.character(unit, at, &look, &mut open);
             }
         }
@@ -284,6 +284,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             heading,
             item,
             in_table: properties.in_table || properties.depth > 0,
+            role: self.styles.role(run.style),
         };
         (paragraph, properties)
     }
@@ -304,7 +305,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         for (number, operand) in Changes(run.changes) {
             let is_on = operand.first().is_some_and(|value| *value == 1);
             match number {
-                0x0800 | 0x083C => look.is_hidden |= is_on,
+                0x0800 => look.is_deleted = is_on,
                 0x0855 => look.is_special = is_on,
                 0x0806 => look.is_data = is_on,
                 0x6A03 => {
@@ -328,7 +329,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         for (number, operand) in OldChanges(changes) {
             let is_on = operand.first().is_some_and(|value| *value == 1);
             match number {
-                65 | 92 => look.is_hidden |= is_on,
+                65 => look.is_deleted = is_on,
                 68 => look.picture = u32_at(operand, 0),
                 93 => {
                     let font = u16_at(operand, 0).map_or(usize::MAX, usize::from);

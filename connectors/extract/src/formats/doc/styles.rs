@@ -5,10 +5,14 @@ use std::collections::HashMap;
 use super::fib::{Fib, Table, u16_at, u32_at};
 use super::runs::Changes;
 use crate::codepage;
+use crate::formats::role::Role;
 use crate::formats::story::CellForm;
 
 /// How far a style may be from what it is based on.
 const MAX_BASES: usize = 16;
+
+/// Styles that there may be ([MS-DOC] §2.7.4).
+const MAX_STYLES: usize = 4095;
 
 /// Changes that are kept in the data stream: those of the widest row are shorter.
 const MAX_KEPT: usize = 4096;
@@ -25,7 +29,6 @@ pub(super) struct Properties {
     pub(super) is_header: bool,
     /// How deep its table is in other tables.
     pub(super) depth: u32,
-    pub(super) is_inner_cell: bool,
     pub(super) cells: Vec<CellForm>,
 }
 
@@ -38,7 +41,6 @@ impl Properties {
             match number {
                 0x2416 => self.in_table = first != 0,
                 0x2417 => self.is_row_end = first != 0,
-                0x244B => self.is_inner_cell = first != 0,
                 0x6649 => self.depth = u32_at(operand, 0).unwrap_or(0),
                 0x2640 => self.outline = Some(first),
                 0x260A => self.list_level = Some(first),
@@ -91,6 +93,7 @@ pub(super) struct Styles {
 #[derive(Clone, Debug, Default)]
 struct Style {
     heading: Option<u64>,
+    role: Role,
     base: u16,
     properties: Properties,
 }
@@ -101,7 +104,7 @@ impl Styles {
         let header = usize::from(u16_at(table, 0).unwrap_or(0));
         let base = usize::from(u16_at(table, 4).unwrap_or(10));
         let mut rest = table.get(2 + header..).unwrap_or(&[]);
-        while let Some(length) = u16_at(rest, 0) {
+        while let Some(length) = u16_at(rest, 0).filter(|_| styles.len() < MAX_STYLES) {
             let length = usize::from(length);
             let data = rest.get(2..).unwrap_or(&[]);
             let data = &data[..length.min(data.len())];
@@ -119,6 +122,13 @@ impl Styles {
             None => style.heading.map(Some),
         };
         self.chain(number).find_map(found).flatten()
+    }
+
+    /// Returns what a style makes of its paragraphs, by itself or by what it is based on.
+    pub(super) fn role(&self, number: u16) -> Role {
+        let roles = self.chain(number).map(|style| style.role);
+        let mut roles = roles.filter(|role| *role != Role::Text);
+        roles.next().unwrap_or_default()
     }
 
     /// Returns the list and the level in it that a style has.
@@ -146,8 +156,14 @@ fn style(data: &[u8], base: usize, is_old: bool) -> Style {
     let kind_and_base = u16_at(data, 2).unwrap_or(0xFFF0);
     let heading = match number {
         1..=9 => Some(u64::from(number)),
-        62 => Some(1),
         _ => None,
+    };
+    // The numbers of styles are the same in all languages, but not all have one.
+    let role = match number {
+        62 => Role::Title,
+        74 => Role::Subtitle,
+        34 => Role::Caption,
+        _ => name(data, base, is_old).map_or(Role::Text, |name| Role::of_style(&name)),
     };
     let mut properties = Properties::default();
     let is_of_paragraphs = kind_and_base & 0xF == 1;
@@ -162,9 +178,26 @@ fn style(data: &[u8], base: usize, is_old: bool) -> Style {
     }
     Style {
         heading,
+        role,
         base: kind_and_base >> 4,
         properties,
     }
+}
+
+/// Returns the name of a style, up to names that were given to it further.
+fn name(data: &[u8], base: usize, is_old: bool) -> Option<String> {
+    let name = match is_old {
+        true => {
+            let length = usize::from(*data.get(base)?);
+            let bytes = data.get(base + 1..)?.get(..length)?;
+            codepage::decode(codepage::WESTERN, bytes)
+        }
+        false => {
+            let length = 2 * usize::from(u16_at(data, base)?);
+            codepage::decode(1200, data.get(base + 2..)?.get(..length)?)
+        }
+    };
+    name.split([',', '\0']).next().map(str::to_owned)
 }
 
 /// Returns the code pages of the fonts of a document of Word 6, as far as they have one of their own.

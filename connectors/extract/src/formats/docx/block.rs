@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use dpe_connector::content::Category;
 use roxmltree::Node;
 
 use super::Reader;
 use super::numbering::Mark;
 use super::run::Line;
-use super::styles::{Role, Style, value};
+use super::styles::{Style, value};
 use crate::flow::{Container, title};
 use crate::formats::ooxml::{alternative, math};
+use crate::formats::role::Role;
 use crate::inline::Flat;
 use crate::{ExtractError, xml};
 
@@ -101,7 +101,7 @@ impl Reader<'_, '_, '_, '_> {
         self.inline(node, &mut line)?;
         let is_formula = line.is_formula();
         let (parts, beside) = match kind.role {
-            Role::Code | Role::CodeLine if self.is_text => line.finish_code(),
+            role if role.is_code() && self.is_text => line.finish_code(),
             _ => line.finish(),
         };
         let last = parts.len().saturating_sub(1);
@@ -124,21 +124,13 @@ impl Reader<'_, '_, '_, '_> {
         }
         match (kind.heading, kind.role) {
             (Some(level), _) => self.flow.heading(level, flat),
-            (_, Role::Title | Role::Subtitle) => {
-                if kind.role == Role::Title && self.title.is_none() {
+            (None, Role::Text | Role::Quote) => self.emit_beside(kind, flat),
+            (None, role) => {
+                if role == Role::Title && self.title.is_none() {
                     self.title = title(&flat.text);
                 }
-                self.flow.text(Category::Title, flat);
+                role.write(flat, &mut self.flow);
             }
-            (_, Role::Caption) => self.flow.text(Category::FigureCaption, flat),
-            (_, Role::Code | Role::CodeLine) => {
-                match kind.role {
-                    Role::Code => self.flow.code(&flat.text, None),
-                    _ => self.flow.code_line(&flat.text),
-                }
-                self.flow.paragraph(flat.into_pictures());
-            }
-            _ => self.emit_beside(kind, flat),
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use roxmltree::Node;
 
 use crate::formats::ooxml::is_on;
+use crate::formats::role::Role;
 use crate::xml;
 
 /// Nobody bases styles on each other deeper; and some do it in a circle.
@@ -15,22 +16,6 @@ const MAX_ANCESTORS: usize = 32;
 pub(super) fn value<'n>(parent: Node<'n, '_>, name: &str) -> Option<&'n str> {
     let child = parent.children().find(|child| xml::is(*child, name))?;
     xml::attribute(child, "val")
-}
-
-/// What a style makes of its paragraphs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Role {
-    #[default]
-    Text,
-    /// The title of the document.
-    Title,
-    Subtitle,
-    Caption,
-    Quote,
-    /// A code in one paragraph.
-    Code,
-    /// A line of code.
-    CodeLine,
 }
 
 /// The list a paragraph is in, and how deep.
@@ -102,15 +87,7 @@ impl Styles {
 
     /// Returns what a style makes of its paragraphs.
     pub(super) fn role(&self, id: Option<&str>) -> Role {
-        let roles = self.line(id).map(|(_, style)| match &*style.name {
-            "title" => Role::Title,
-            "subtitle" => Role::Subtitle,
-            "caption" | "image caption" | "table caption" => Role::Caption,
-            "quote" | "intense quote" | "block text" => Role::Quote,
-            "source code" => Role::Code,
-            "code" | "html preformatted" | "macro" => Role::CodeLine,
-            _ => Role::Text,
-        });
+        let roles = self.line(id).map(|(_, style)| Role::of_style(&style.name));
         roles
             .into_iter()
             .find(|role| *role != Role::Text)

@@ -1,13 +1,12 @@
 //! Blocks: paragraphs, lists, sections and what stands between them (ODF 1.3 part 3, 5).
 
-use dpe_connector::content::Category;
 use roxmltree::Node;
 
-use super::styles::Role;
 use super::text::{Beside, Line};
 use super::{Reader, meta};
 use crate::flow::{Container, title};
 use crate::formats::docx;
+use crate::formats::role::Role;
 use crate::inline::Flat;
 use crate::{ExtractError, xml};
 
@@ -72,7 +71,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         self.inline(node, &mut line)?;
         let role = self.styles.role(style);
         let flat = match role {
-            Role::Code if self.is_text => line.inline.take_code(),
+            role if role.is_code() && self.is_text => line.inline.take_code(),
             _ => line.inline.take(),
         };
         self.emit(level, role, flat);
@@ -87,26 +86,13 @@ impl<'t> Reader<'_, '_, '_, 't> {
         if !self.is_text {
             return self.flow.paragraph(flat);
         }
-        match (level, role) {
-            (Some(level), _) => self.flow.heading(level, flat),
-            (None, Role::Title | Role::Subtitle) => {
-                if role == Role::Title && self.title.is_none() {
-                    self.title = title(&flat.text);
-                }
-                self.flow.text(Category::Title, flat);
-            }
-            (None, Role::Caption) => self.flow.text(Category::FigureCaption, flat),
-            (None, Role::Code) => {
-                self.flow.code_line(&flat.text);
-                self.flow.paragraph(flat.into_pictures());
-            }
-            (None, Role::Quote) => {
-                self.flow.open(Container::Quote { alert: None });
-                self.flow.paragraph(flat);
-                self.flow.close();
-            }
-            (None, Role::Text) => self.flow.paragraph(flat),
+        if let Some(level) = level {
+            return self.flow.heading(level, flat);
         }
+        if role == Role::Title && self.title.is_none() {
+            self.title = title(&flat.text);
+        }
+        role.write(flat, &mut self.flow);
     }
 
     /// Reads a list; one within another has its style unless it names one.

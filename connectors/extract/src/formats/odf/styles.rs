@@ -4,22 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use roxmltree::Node;
 
+use crate::formats::role::Role;
 use crate::xml;
 
 /// Nobody derives styles deeper; and some do it in a circle.
 const MAX_ANCESTORS: usize = 32;
-
-/// What a style makes of its paragraphs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Role {
-    #[default]
-    Text,
-    Title,
-    Subtitle,
-    Caption,
-    Quote,
-    Code,
-}
 
 #[derive(Debug, Default)]
 struct Style {
@@ -112,14 +101,8 @@ impl Styles {
 
     /// Returns what a style makes of its paragraphs. Names of styles are not translated in files.
     pub(super) fn role(&self, name: &str) -> Role {
-        let mut roles = self.line("paragraph", name).map(|(name, _)| match name {
-            "Title" => Role::Title,
-            "Subtitle" => Role::Subtitle,
-            "Caption" | "caption" => Role::Caption,
-            "Quotations" | "Quote" => Role::Quote,
-            "Preformatted_20_Text" => Role::Code,
-            _ => Role::Text,
-        });
+        let line = self.line("paragraph", name);
+        let mut roles = line.map(|(name, _)| Role::of_style(&name.replace("_20_", " ")));
         roles.find(|role| *role != Role::Text).unwrap_or_default()
     }
 

@@ -67,6 +67,7 @@ pub(super) enum Kind {
 pub(super) enum Encoding {
     Page(u16),
     Symbol,
+    Wingdings,
     Dingbats,
 }
 
@@ -79,6 +80,9 @@ pub(super) struct Properties {
     pub(super) is_listed: bool,
     pub(super) list_level: i32,
     pub(super) in_table: bool,
+    /// How far its lines are indented, and its first one beyond them, in twips.
+    pub(super) indent: i32,
+    pub(super) first_indent: i32,
 }
 
 /// A group.
@@ -89,7 +93,6 @@ pub(super) struct Group {
     /// Where text would go if the group were not the plain one of a pair (`upr`).
     pub(super) outer: Destination,
     pub(super) is_starred: bool,
-    pub(super) is_hidden: bool,
     pub(super) is_deleted: bool,
     pub(super) font: Option<i32>,
     /// The code page of a character set that is not that of the font.
@@ -106,7 +109,6 @@ impl Group {
             ending: Ending::Nothing,
             outer: Destination::Story,
             is_starred: false,
-            is_hidden: false,
             is_deleted: false,
             font: None,
             character_set: None,
@@ -130,7 +132,22 @@ impl Encoding {
         match self {
             Self::Page(page) => codepage::decode(page, bytes),
             Self::Symbol => bytes.iter().map(|byte| codepage::symbol(*byte)).collect(),
+            Self::Wingdings => bytes.iter().map(|byte| codepage::wingding(*byte)).collect(),
             Self::Dingbats => bytes.iter().map(|byte| codepage::dingbat(*byte)).collect(),
+        }
+    }
+
+    /// Returns the character that a number of Unicode means: characters of a font of symbols may be written by the
+    /// numbers they have there, or by their private ones.
+    pub(super) fn character(self, character: char) -> char {
+        let own = match (self, u32::from(character)) {
+            (Self::Symbol, own @ 0x20..=0xFF) => own,
+            (Self::Symbol | Self::Wingdings, private @ 0xF020..=0xF0FF) => private & 0xFF,
+            _ => return character,
+        };
+        match self {
+            Self::Symbol => codepage::symbol(own as u8),
+            _ => codepage::wingding(own as u8),
         }
     }
 }

@@ -10,6 +10,7 @@ mod picture;
 mod reader;
 mod sheet;
 mod token;
+mod typed;
 mod words;
 
 use crate::format::Format;
@@ -42,8 +43,5 @@ pub(crate) fn read(
     let (about, blocks) = reader.finish();
     let mut head = head(format);
     about.write(&mut head);
-    Ok(Document {
-        head,
-        pages: story::pages(blocks, reading),
-    })
+    Ok(story::document(head, blocks, reading))
 }

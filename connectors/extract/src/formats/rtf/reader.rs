@@ -8,10 +8,12 @@ use super::group::{Destination, Encoding, Ending, Group, Kind};
 use super::picture::PictureData;
 use super::sheet::{Facts, Fonts, Styles, heading_level};
 use super::token::{Token, Tokens};
+use super::typed::{Label, TypedLists};
 use crate::ExtractError;
-use crate::codepage::{self, WESTERN};
+use crate::codepage::WESTERN;
 use crate::flow::Container;
 use crate::formats::fields;
+use crate::formats::role::Role;
 use crate::formats::story::{self, Block, CellForm, Paragraph, Story};
 use crate::reading::Reading;
 use crate::reason::Reason;
@@ -45,6 +47,10 @@ pub(super) struct Reader<'r, 'l> {
     pub(super) shape_name: String,
     shape_value: String,
     label: Option<String>,
+    typed: TypedLists,
+    widths: Widths,
+    /// Bytes of paragraphs that are code by the width of their letters, and of others.
+    of_width: (usize, usize),
     pub(super) row: RowForm,
     body: Story,
     stories: Vec<Story>,
@@ -61,6 +67,13 @@ pub(super) struct Field {
     pub(super) instruction: String,
     pub(super) outer: Destination,
     pub(super) has_result: bool,
+}
+
+/// Whether a paragraph has characters of fonts of one width, and others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Widths {
+    has_fixed: bool,
+    has_others: bool,
 }
 
 /// What a row's definition says.
@@ -90,6 +103,9 @@ impl<'r, 'l> Reader<'r, 'l> {
             shape_name: String::new(),
             shape_value: String::new(),
             label: None,
+            typed: TypedLists::default(),
+            widths: Widths::default(),
+            of_width: (0, 0),
             row: RowForm::default(),
             body: Story::default(),
             stories: Vec::new(),
@@ -133,6 +149,10 @@ impl<'r, 'l> Reader<'r, 'l> {
     pub(super) fn finish(mut self) -> (Facts, Vec<Block>) {
         let paragraph = self.paragraph();
         let mut blocks = self.body.finish(paragraph);
+        // Who writes everything with letters of one width does not mean code.
+        if self.of_width.0 > self.of_width.1 {
+            story::forget_code_lines(&mut blocks);
+        }
         blocks.append(&mut self.footers);
         (self.facts, blocks)
     }
@@ -144,9 +164,7 @@ impl<'r, 'l> Reader<'r, 'l> {
 
     /// Whether what comes now is text that people see.
     pub(super) fn is_shown(&self) -> bool {
-        self.group.destination == Destination::Story
-            && !self.group.is_hidden
-            && !self.group.is_deleted
+        self.group.destination == Destination::Story && !self.group.is_deleted
     }
 
     /// Whether the story is a header or a footer.
@@ -189,15 +207,52 @@ impl<'r, 'l> Reader<'r, 'l> {
             heading,
             item: is_item.then_some((depth, ordered)),
             in_table: properties.in_table,
+            role: self.role(),
+        }
+    }
+
+    fn role(&self) -> Role {
+        let by_style = self.styles.role(self.group.properties.style);
+        let is_code = self.widths.has_fixed && !self.widths.has_others;
+        match by_style {
+            Role::Text if is_code => Role::CodeLine,
+            role => role,
         }
     }
 
     /// Ends the paragraph.
     pub(super) fn end_paragraph(&mut self) {
         self.flush();
-        let paragraph = self.paragraph();
+        let mut paragraph = self.paragraph();
+        if paragraph.heading.is_none() && paragraph.item.is_none() && !paragraph.in_table {
+            paragraph.item = self.typed_item();
+        }
         self.label = None;
+        self.widths = Widths::default();
+        let length = self.story().inline().text().len();
+        match paragraph.role {
+            Role::CodeLine => self.of_width.0 += length,
+            _ => self.of_width.1 += length,
+        }
         self.story().end_paragraph(paragraph);
+    }
+
+    /// Takes the label off an item that has it as text.
+    fn typed_item(&mut self) -> Option<(usize, bool)> {
+        let properties = self.group.properties;
+        let label = Label::of(self.story().inline().text());
+        match label.filter(|_| properties.first_indent < 0) {
+            Some(label) => {
+                self.story().inline().drop_start(label.length);
+                Some((self.typed.depth(properties.indent), label.is_ordered))
+            }
+            // Blank paragraphs are room between items.
+            None if self.story().inline().is_blank() => None,
+            None => {
+                self.typed.pass(properties.indent);
+                None
+            }
+        }
     }
 
     pub(super) fn end_cell(&mut self) {
@@ -398,18 +453,9 @@ impl<'r, 'l> Reader<'r, 'l> {
             _ => char::decode_utf16([unit]).next(),
         };
         let character = decoded.and_then(Result::ok);
-        let character = character.map(|character| self.shown_as(character));
+        let character = character.map(|character| self.encoding().character(character));
         if let Some(character) = character.filter(|character| *character != '\0') {
             self.emit(character.encode_utf8(&mut [0; 4]));
-        }
-    }
-
-    /// A character of a font of symbols may be written by its private number.
-    fn shown_as(&self, character: char) -> char {
-        let is_symbol = self.encoding() == Encoding::Symbol;
-        match u32::from(character) {
-            private @ 0xF020..=0xF0FF if is_symbol => codepage::symbol((private & 0xFF) as u8),
-            _ => character,
         }
     }
 
@@ -439,6 +485,17 @@ impl<'r, 'l> Reader<'r, 'l> {
         declared.unwrap_or(Encoding::Page(self.code_page))
     }
 
+    /// Looks whether a text is of a font of one width. If that of the document is, this tells nothing.
+    fn note_width(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        let font = self.group.font.or(self.default_font);
+        let is_fixed = self.fonts.is_fixed(font) && !self.fonts.is_fixed(self.default_font);
+        self.widths.has_fixed |= is_fixed;
+        self.widths.has_others |= !is_fixed;
+    }
+
     /// Writes text where the group's text goes.
     pub(super) fn emit(&mut self, text: &str) {
         match self.group.destination {
@@ -449,6 +506,7 @@ impl<'r, 'l> Reader<'r, 'l> {
                 if self.stories.is_empty() && std::mem::take(&mut self.awaits_page) {
                     self.story().page_break();
                 }
+                self.note_width(text);
                 self.story().inline().push(text);
             }
             Destination::Fonts => self.fonts.name(text),

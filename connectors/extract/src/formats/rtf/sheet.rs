@@ -1,12 +1,13 @@
 //! What an RTF document says before its text: fonts, styles, information.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use dpe_connector::content::DocumentHead;
 
 use super::group::{About, Encoding, code_page_of_name};
 use crate::codepage;
 use crate::flow::title;
+use crate::formats::role::Role;
 use crate::times::rfc3339;
 
 /// A document has no more fonts and styles than this; further ones are not remembered.
@@ -19,7 +20,10 @@ const ABOUT_BYTES: usize = 64 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Fonts {
     encodings: HashMap<i32, Encoding>,
+    /// Those whose characters are all of one width.
+    fixed: HashSet<i32>,
     number: Option<i32>,
+    is_fixed: bool,
     encoding: Option<Encoding>,
     is_symbolic: bool,
     name: String,
@@ -42,6 +46,11 @@ impl Fonts {
         self.encoding = page.map(Encoding::Page).or(self.encoding);
     }
 
+    /// Says whether the font that is read is of one width: by its family, or for certain.
+    pub(super) fn fixed(&mut self, is_fixed: bool) {
+        self.is_fixed = is_fixed;
+    }
+
     pub(super) fn name(&mut self, text: &str) {
         if self.name.len() < 256 {
             self.name.push_str(text);
@@ -56,14 +65,27 @@ impl Fonts {
         let declared = self.encoding.take();
         let encoding = match is_symbolic {
             true if name.eq_ignore_ascii_case("symbol") => Some(Encoding::Symbol),
+            true if name.eq_ignore_ascii_case("wingdings") => Some(Encoding::Wingdings),
             true => Some(Encoding::Dingbats),
             false => code_page_of_name(name).map(Encoding::Page).or(declared),
         };
-        if let (Some(number), Some(encoding)) = (self.number.take(), encoding)
+        let is_fixed = std::mem::take(&mut self.is_fixed);
+        let Some(number) = self.number.take() else {
+            return;
+        };
+        if is_fixed && self.fixed.len() < MAX_ROWS {
+            self.fixed.insert(number);
+        }
+        if let Some(encoding) = encoding
             && self.encodings.len() < MAX_ROWS
         {
             self.encodings.insert(number, encoding);
         }
+    }
+
+    /// Whether a font's characters are all of one width.
+    pub(super) fn is_fixed(&self, number: Option<i32>) -> bool {
+        number.is_some_and(|number| self.fixed.contains(&number))
     }
 
     pub(super) fn encoding(&self, number: Option<i32>) -> Option<Encoding> {
@@ -76,11 +98,24 @@ impl Fonts {
     }
 }
 
-/// The levels of headings that styles of paragraphs have.
+/// A longer line of styles that are based on each other is a circle.
+const MAX_BASES: usize = 32;
+
+/// A style, as far as it says something.
+#[derive(Clone, Copy, Debug)]
+struct Style {
+    base: Option<i32>,
+    /// The level of a heading, or that it is none.
+    level: Option<Option<u64>>,
+    role: Role,
+}
+
+/// Which paragraphs are headings, and what others are for, by their styles.
 #[derive(Debug, Default)]
 pub(super) struct Styles {
-    levels: HashMap<i32, u64>,
+    known: HashMap<i32, Style>,
     number: i32,
+    base: Option<i32>,
     outline: Option<i32>,
     name: String,
 }
@@ -88,12 +123,17 @@ pub(super) struct Styles {
 impl Styles {
     pub(super) fn begin(&mut self) {
         self.number = 0;
+        self.base = None;
         self.outline = None;
         self.name.clear();
     }
 
     pub(super) fn number(&mut self, number: i32) {
         self.number = number;
+    }
+
+    pub(super) fn base(&mut self, number: i32) {
+        self.base = Some(number);
     }
 
     pub(super) fn outline(&mut self, level: i32) {
@@ -108,19 +148,37 @@ impl Styles {
 
     /// Keeps the style that was read.
     pub(super) fn end(&mut self) {
-        let level = self
-            .outline
-            .and_then(heading_level)
-            .or_else(|| heading_of_name(&self.name));
-        if let Some(level) = level
-            && self.levels.len() < MAX_ROWS
-        {
-            self.levels.insert(self.number, level);
+        let declared = self.outline.map(heading_level);
+        let style = Style {
+            base: self.base.take(),
+            level: declared.or_else(|| heading_of_name(&self.name).map(Some)),
+            role: Role::of_style(self.name.trim().trim_end_matches(';')),
+        };
+        if self.known.len() < MAX_ROWS {
+            self.known.insert(self.number, style);
         }
     }
 
+    /// Returns the level of the headings that a style makes, by itself or by what it is based on.
     pub(super) fn level(&self, number: i32) -> Option<u64> {
-        self.levels.get(&number).copied()
+        self.line(number).find_map(|style| style.level).flatten()
+    }
+
+    /// Returns what a style makes of its paragraphs, likewise.
+    pub(super) fn role(&self, number: i32) -> Role {
+        let roles = self.line(number).map(|style| style.role);
+        let mut roles = roles.filter(|role| *role != Role::Text);
+        roles.next().unwrap_or_default()
+    }
+
+    fn line(&self, number: i32) -> impl Iterator<Item = &Style> {
+        let mut next = Some(number);
+        let line = std::iter::from_fn(move || {
+            let style = self.known.get(&next?)?;
+            next = style.base;
+            Some(style)
+        });
+        line.take(MAX_BASES)
     }
 }
 
@@ -133,11 +191,8 @@ pub(super) fn heading_level(outline: i32) -> Option<u64> {
 }
 
 /// Returns the level of the headings that a style of this name means.
-pub(crate) fn heading_of_name(name: &str) -> Option<u64> {
+fn heading_of_name(name: &str) -> Option<u64> {
     let name = name.trim().trim_end_matches(';').to_ascii_lowercase();
-    if name == "title" {
-        return Some(1);
-    }
     let number = name.strip_prefix("heading")?.trim_start();
     let level: u64 = number.get(..1)?.parse().ok()?;
     let is_number = number.len() == 1 || !number.as_bytes()[1].is_ascii_alphanumeric();

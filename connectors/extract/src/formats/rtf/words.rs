@@ -139,9 +139,8 @@ impl Reader<'_, '_> {
         self.flush();
         let is_fill =
             self.group.destination == Destination::ShapeValue && self.shape_name.trim() != "pib";
-        let is_hidden = self.group.is_hidden || self.group.is_deleted;
         let is_label = self.group.destination == Destination::Label;
-        if is_fill || is_hidden || is_label || self.picture.is_some() {
+        if is_fill || self.group.is_deleted || is_label || self.picture.is_some() {
             self.group.destination = Destination::Nowhere;
             return true;
         }
@@ -273,12 +272,14 @@ impl Reader<'_, '_> {
         let in_fonts = self.group.destination == Destination::Fonts;
         let in_styles = self.group.destination == Destination::Styles;
         match name {
-            b"f" | b"fcharset" | b"cchs" | b"cpg" | b"plain" | b"v" | b"deleted" => self.flush(),
+            b"f" | b"fcharset" | b"cchs" | b"cpg" | b"plain" | b"deleted" => self.flush(),
             _ => {}
         }
         match name {
             b"f" if in_fonts => self.fonts.begin(number),
             b"fcharset" if in_fonts => self.fonts.character_set(number),
+            b"fmodern" if in_fonts => self.fonts.fixed(true),
+            b"fprq" if in_fonts && number > 0 => self.fonts.fixed(number == 1),
             b"cpg" if in_fonts => self.fonts.code_page(number),
             b"f" => {
                 self.group.font = Some(number);
@@ -296,12 +297,11 @@ impl Reader<'_, '_> {
             b"plain" => {
                 self.group.font = None;
                 self.group.character_set = None;
-                self.group.is_hidden = false;
                 self.group.is_deleted = false;
             }
-            b"v" => self.group.is_hidden = is_on,
             b"deleted" => self.group.is_deleted = is_on,
             b"s" if in_styles => self.styles.number(number),
+            b"sbasedon" if in_styles => self.styles.base(number),
             b"outlinelevel" if in_styles => self.styles.outline(number),
             b"pngblip" => self.picture_type("image/png"),
             b"jpegblip" => self.picture_type("image/jpeg"),
@@ -327,6 +327,8 @@ impl Reader<'_, '_> {
             b"outlinelevel" => properties.outline = Some(number),
             b"ls" => properties.is_listed = number > 0,
             b"ilvl" => properties.list_level = number,
+            b"li" | b"lin" => properties.indent = number,
+            b"fi" => properties.first_indent = number,
             b"intbl" => properties.in_table = true,
             b"itap" => properties.in_table = number > 0,
             _ => {}
