@@ -9,8 +9,11 @@ mod blocks;
 mod content;
 mod divided;
 mod facts;
+mod headings;
 mod images;
 mod leaders;
+mod levels;
+mod outline;
 mod painted;
 mod samples;
 mod stuck;
@@ -114,6 +117,8 @@ fn pages(
     }
     divided::join(&mut texts);
     let labels = facts::labels(sheets.file, ids.len());
+    levels::settle(&mut texts);
+    headings::declare(&mut texts, &outline::entries(sheets.file, ids));
     let mut pages = Vec::new();
     for (mut elements, label) in texts.into_iter().zip(labels) {
         reading.page()?;
