@@ -9,10 +9,12 @@ mod blocks;
 mod content;
 mod divided;
 mod facts;
+mod furniture;
 mod headings;
 mod images;
 mod leaders;
 mod levels;
+mod numbers;
 mod outline;
 mod painted;
 mod samples;
@@ -116,7 +118,9 @@ fn pages(
         }
     }
     divided::join(&mut texts);
-    let labels = facts::labels(sheets.file, ids.len());
+    let mut labels = facts::labels(sheets.file, ids.len());
+    numbers::take(&mut texts, &mut labels);
+    furniture::mark(&mut texts, &labels);
     levels::settle(&mut texts);
     headings::declare(&mut texts, &outline::entries(sheets.file, ids));
     let mut pages = Vec::new();
