@@ -10,6 +10,7 @@ mod addressed;
 mod codepage;
 mod decode;
 mod elements;
+mod entities;
 mod flow;
 mod format;
 mod formats;

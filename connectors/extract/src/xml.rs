@@ -8,10 +8,16 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::reading::Reading;
 use crate::reason::Reason;
-use crate::{ExtractError, decode};
+use crate::{ExtractError, decode, entities};
 
 /// No part that is read as a tree has more nodes by intention; a tree of so many takes some 600 MB.
 const MOST_NODES: u32 = 8_000_000;
+
+/// By intention entities unfold to less, in bytes, even in short texts.
+const UNFOLDED_BYTES: u64 = 1 << 20;
+
+/// And to so many times the text at most, in longer ones.
+const UNFOLDED_RATIO: u64 = 16;
 
 /// Returns the text of a part, in the encoding that it declares or begins with.
 ///
@@ -38,6 +44,11 @@ pub(crate) fn parse<'t>(
     text: &'t str,
     reading: &Reading<'_>,
 ) -> Result<Document<'t>, ExtractError> {
+    let most_unfolded = UNFOLDED_BYTES.max(UNFOLDED_RATIO.saturating_mul(text.len() as u64));
+    if entities::unfold_to(text) > most_unfolded {
+        let message = format!("XML: its entities unfold to more than {most_unfolded} bytes");
+        return Err(ExtractError::new(Reason::Bomb, message));
+    }
     let options = ParsingOptions {
         allow_dtd: true,
         nodes_limit: MOST_NODES,
@@ -210,6 +221,20 @@ mod tests {
         }
         laughs.push_str("]><a>&e11;</a>");
         assert_eq!(failure(&laughs), Some(Reason::Bomb));
+    }
+
+    #[test]
+    fn entities_of_the_text_itself_are_bounded() {
+        let drawing = |value: &str, times: usize| {
+            let references = "&e;".repeat(times);
+            format!("<!DOCTYPE svg [<!ENTITY e \"{value}\">]><svg>{references}</svg>")
+        };
+        // Some 13 KB that would unfold to 14 MB of text, or to 3.6 million elements.
+        for value in ["x".repeat(6000), "<a/>".repeat(1500)] {
+            assert_eq!(failure(&drawing(&value, 2400)), Some(Reason::Bomb));
+            assert_eq!(failure(&drawing(&value, 100)), None);
+        }
+        assert_eq!(failure(&drawing("http://www.w3.org/2000/svg", 5000)), None);
     }
 
     #[test]
