@@ -101,6 +101,9 @@ impl Grid {
             return;
         }
         self.end_chunk();
+        if self.chunks.iter().all(|chunk| chunk.text.trim().is_empty()) {
+            return;
+        }
         for chunk in self.chunks {
             let metadata = linked(chunk.links);
             elements.push_text(Category::TableChunk, &chunk.text, &metadata);
@@ -293,6 +296,17 @@ mod tests {
         let elements = elements.into_vec();
         assert_eq!(elements.len(), 1);
         assert_eq!(elements[0].category, Category::TableChunk);
+    }
+
+    #[test]
+    fn table_without_words_is_none_however_large_it_is() {
+        let mut grid = Grid::new();
+        for _ in 0..3 {
+            grid.row(false, cells(&vec![""; ELEMENT_BYTES / 2]));
+        }
+        let mut elements = Elements::default();
+        grid.finish(&mut elements);
+        assert!(elements.is_empty());
     }
 
     #[test]
