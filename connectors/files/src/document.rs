@@ -55,6 +55,15 @@ pub struct Made {
     pub notes: Vec<String>,
 }
 
+impl Made {
+    /// Returns how many bytes it occupies until it is said.
+    pub fn weight(&self) -> u64 {
+        let texts = self.texts.iter().map(|text| text.get().len());
+        let notes = self.notes.iter().map(String::len);
+        texts.chain(notes).sum::<usize>() as u64
+    }
+}
+
 /// Why a file gives no document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoDocument {

@@ -1,7 +1,8 @@
 //! Work on several threads whose results come back in the order of the tasks.
 //!
 //! Workers run ahead of the consumer only as far as a budget of bytes allows, so that a folder of
-//! any size needs bounded memory. Knows nothing of files.
+//! any size needs bounded memory: a task counts by what it is expected to occupy until it is done, and by
+//! what its result occupies until that is taken. Knows nothing of files.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -64,14 +65,15 @@ impl<T, R> Drop for Alarm<'_, T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Pipeline<T, R> {
-    /// Starts `threads` workers on `tasks`. `size` is an estimate of the bytes a task and its
-    /// result occupy, `budget` what all tasks begun and not yet taken may occupy together.
+    /// Starts `threads` workers on `tasks`. `size` is an estimate of the bytes a task occupies, `work` returns
+    /// a result and how many bytes that occupies, and `budget` is what all tasks begun and not yet taken may
+    /// occupy together.
     pub fn start(
         tasks: Vec<T>,
         threads: usize,
         budget: u64,
         size: impl Fn(&T) -> u64 + Send + Sync + 'static,
-        work: impl Fn(T) -> R + Send + Sync + 'static,
+        work: impl Fn(T) -> (R, u64) + Send + Sync + 'static,
     ) -> Self {
         let total = tasks.len();
         let shared = Arc::new(Shared {
@@ -136,17 +138,21 @@ impl<T, R> Shared<T, R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, size: &impl Fn(&T) -> u64, work: &impl Fn(T) -> R) {
+    fn work(&self, size: &impl Fn(&T) -> u64, work: &impl Fn(T) -> (R, u64)) {
         let _alarm = Alarm(self);
         while let Some((number, task, bytes)) = self.begin(size) {
-            let result = work(task);
-            self.lock().done.insert(number, (result, bytes));
+            let (result, weight) = work(task);
+            let weight = weight.saturating_add(TASK_BYTES);
+            let mut state = self.lock();
+            // A small file may have made a large document, and a large picture a small one.
+            state.in_flight = (state.in_flight - bytes).saturating_add(weight);
+            state.done.insert(number, (result, weight));
             self.changed.notify_all();
         }
     }
 
     /// Waits until the next task fits the budget. One task always does, or the consumer would
-    /// wait for ever for one that exceeds it.
+    /// wait for ever for one that exceeds it; the one that it waits for has begun, since they begin in order.
     fn begin(&self, size: &impl Fn(&T) -> u64) -> Option<(usize, T, u64)> {
         let mut state = self.lock();
         loop {
@@ -199,7 +205,7 @@ mod tests {
             |_| 0,
             |task| {
                 thread::sleep(Duration::from_micros((task * 7919) % 500));
-                task
+                (task, task % 10 * 100_000)
             },
         );
         assert_eq!(all(pipeline), tasks);
@@ -218,7 +224,7 @@ mod tests {
             {
                 move |task: u64| {
                     counter.fetch_add(1, Ordering::SeqCst);
-                    task
+                    (task, size - TASK_BYTES)
                 }
             },
         );
@@ -231,8 +237,30 @@ mod tests {
     }
 
     #[test]
+    fn results_that_are_larger_than_their_tasks_keep_others_from_beginning() {
+        let begun = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&begun);
+        let mut pipeline = Pipeline::start(
+            (0..50).collect(),
+            1,
+            3 << 20,
+            |_| 0,
+            move |task: u64| {
+                counter.fetch_add(1, Ordering::SeqCst);
+                (task, 1 << 20)
+            },
+        );
+        thread::sleep(Duration::from_millis(100));
+        assert_eq!(begun.load(Ordering::SeqCst), 3);
+        assert_eq!(pipeline.next(&CancelFlag::new()), Ok(Some(0)));
+        thread::sleep(Duration::from_millis(100));
+        assert_eq!(begun.load(Ordering::SeqCst), 4);
+        assert_eq!(all(pipeline).len(), 49);
+    }
+
+    #[test]
     fn a_task_above_the_budget_is_done_alone() {
-        let pipeline = Pipeline::start(vec![1u64, 2, 3], 4, 10, |_| 1000, |task| task);
+        let pipeline = Pipeline::start(vec![1u64, 2, 3], 4, 10, |_| 1000, |task| (task, 1000));
         assert_eq!(all(pipeline), [1, 2, 3]);
     }
 
@@ -247,6 +275,7 @@ mod tests {
             |()| 0,
             move |()| {
                 let _ = receiver.lock().unwrap().recv();
+                ((), 0)
             },
         );
         let cancel = CancelFlag::new();
@@ -259,7 +288,10 @@ mod tests {
     fn a_panic_of_a_worker_is_an_error_and_not_a_hang() {
         for threads in [1, 2] {
             let tasks = (0..10).collect();
-            let work = |task| assert_ne!(task, 0, "on purpose");
+            let work = |task| {
+                assert_ne!(task, 0, "on purpose");
+                ((), 0)
+            };
             let mut pipeline = Pipeline::start(tasks, threads, 10, |_| 0, work);
             assert!(pipeline.next(&CancelFlag::new()).is_err());
         }

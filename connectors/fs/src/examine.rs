@@ -53,6 +53,16 @@ pub(crate) enum Outcome {
     Failed(Failure),
 }
 
+impl Outcome {
+    /// Returns how many bytes it occupies until it is said.
+    pub(crate) fn weight(&self) -> u64 {
+        match self {
+            Self::Document(_, made) => made.weight(),
+            _ => 0,
+        }
+    }
+}
+
 impl Examiner {
     /// Reads a file and makes its document, unless it has the content it had before.
     pub(crate) fn examine(&self, task: &Task) -> Outcome {

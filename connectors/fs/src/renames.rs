@@ -101,7 +101,7 @@ fn arrived<'e>(
         threads(),
         BUDGET,
         move |file: &usize| measuring.size(*file),
-        move |file| probing.probe(file),
+        move |file| (probing.probe(file), 0),
     );
     let mut arrived = Arrived {
         files: &examiner.files,

@@ -329,6 +329,7 @@ fn reading(
     let size = move |task: &Task| measuring.size(task.file).min(longest);
     Pipeline::start(tasks, threads(), BUDGET, size, move |task| {
         let outcome = examiner.examine(&task);
-        (task, outcome)
+        let weight = outcome.weight();
+        ((task, outcome), weight)
     })
 }

@@ -47,6 +47,16 @@ pub(crate) enum Outcome {
     Failed(Failure),
 }
 
+impl Outcome {
+    /// Returns how many bytes it occupies until it is said.
+    pub(crate) fn weight(&self) -> u64 {
+        match self {
+            Self::Document(made) => made.weight(),
+            _ => 0,
+        }
+    }
+}
+
 /// Everything about a round that a worker needs.
 pub(crate) struct Examiner {
     /// The objects.

@@ -198,7 +198,8 @@ fn reading(tasks: Vec<Task>, examiner: Arc<Examiner>) -> Pipeline<Task, (Task, O
     let size = move |task: &Task| task.size.min(limit);
     Pipeline::start(tasks, threads(), BUDGET, size, move |task| {
         let outcome = examiner.examine(&task);
-        (task, outcome)
+        let weight = outcome.weight();
+        ((task, outcome), weight)
     })
 }
 

@@ -7,7 +7,7 @@
 use std::io::{self, Read, Write};
 
 use dpe_connector::content::{DocumentHead, Page};
-use dpe_extract::{ExtractError, Extraction, Limits};
+use dpe_extract::{ExtractError, Extraction, Limits, Reason};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 struct Request {
     limits: Limits,
+    answer_bytes: u64,
     name_bytes: u64,
     file_bytes: u64,
 }
@@ -23,6 +24,8 @@ struct Request {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) limits: Limits,
+    /// How many bytes the answer may have.
+    pub(super) answer_bytes: u64,
     pub(super) name: Vec<u8>,
     pub(super) bytes: Vec<u8>,
 }
@@ -57,11 +60,13 @@ pub(super) struct Document {
 pub(super) fn ask(
     mut to: impl Write,
     limits: &Limits,
+    answer_bytes: u64,
     name: &[u8],
     bytes: &[u8],
 ) -> io::Result<()> {
     let request = Request {
         limits: limits.clone(),
+        answer_bytes,
         name_bytes: name.len() as u64,
         file_bytes: bytes.len() as u64,
     };
@@ -83,12 +88,13 @@ pub(super) fn asked(mut from: impl Read) -> io::Result<Option<Asked>> {
     };
     Ok(Some(Asked {
         limits: request.limits,
+        answer_bytes: request.answer_bytes,
         name: exactly(&mut from, request.name_bytes)?,
         bytes: exactly(&mut from, request.file_bytes)?,
     }))
 }
 
-/// Writes what became of a file.
+/// Writes what became of a file, in at most so many bytes: whoever reads it has to hold it.
 ///
 /// # Errors
 ///
@@ -97,6 +103,7 @@ pub(super) fn answer(
     mut to: impl Write,
     made: Result<Extraction, ExtractError>,
     is_broken: bool,
+    most: u64,
 ) -> io::Result<()> {
     let (reply, blobs) = match made {
         Ok(extraction) => {
@@ -111,11 +118,24 @@ pub(super) fn answer(
         Err(error) if is_broken => (Reply::Broken(error), Vec::new()),
         Err(error) => (Reply::Refused(error), Vec::new()),
     };
-    to.write_all(&head(&reply)?)?;
+    let start = head(&reply)?;
+    let length = (start.len() as u64).saturating_add(lengths(&blobs).iter().sum());
+    if length > most && !matches!(reply, Reply::Broken(_)) {
+        to.write_all(&head(&Reply::Refused(too_large(length, most)))?)?;
+        return to.flush();
+    }
+    to.write_all(&start)?;
     for blob in blobs {
         to.write_all(&blob)?;
     }
     to.flush()
+}
+
+fn too_large(length: u64, most: u64) -> ExtractError {
+    ExtractError {
+        reason: Reason::TooLarge,
+        message: format!("the document has {length} bytes, more than {most}"),
+    }
 }
 
 fn lengths(blobs: &[Vec<u8>]) -> Vec<u64> {
@@ -201,7 +221,6 @@ fn exactly(from: impl Read, length: u64) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use dpe_connector::content::{Category, Element};
-    use dpe_extract::Reason;
     use serde_json::json;
 
     use super::*;
@@ -230,7 +249,7 @@ mod tests {
 
     fn written(made: Result<Extraction, ExtractError>, is_broken: bool) -> Vec<u8> {
         let mut bytes = Vec::new();
-        answer(&mut bytes, made, is_broken).unwrap();
+        answer(&mut bytes, made, is_broken, u64::MAX).unwrap();
         bytes
     }
 
@@ -241,11 +260,11 @@ mod tests {
             entries: 7,
             ..Limits::default()
         };
-        ask(&mut bytes, &limits, b"a\xff.md", b"# A").unwrap();
-        ask(&mut bytes, &limits, b"", b"").unwrap();
+        ask(&mut bytes, &limits, 9, b"a\xff.md", b"# A").unwrap();
+        ask(&mut bytes, &limits, 9, b"", b"").unwrap();
         let mut from = &*bytes;
         let found = asked(&mut from).unwrap().unwrap();
-        assert_eq!(found.limits, limits);
+        assert_eq!((&found.limits, found.answer_bytes), (&limits, 9));
         assert_eq!(
             (&*found.name, &*found.bytes),
             (&b"a\xff.md"[..], &b"# A"[..])
@@ -272,6 +291,19 @@ mod tests {
                 (Err(error.clone()), is_broken)
             );
         }
+    }
+
+    #[test]
+    fn a_document_that_would_be_too_long_an_answer_is_too_large() {
+        let whole = written(Ok(extraction()), false).len() as u64;
+        let reason = |most| {
+            let mut bytes = Vec::new();
+            answer(&mut bytes, Ok(extraction()), false, most).unwrap();
+            let made = answered(&*bytes, whole).unwrap().made;
+            made.err().map(|error| error.reason)
+        };
+        assert_eq!(reason(whole), None);
+        assert_eq!(reason(whole - 1), Some(Reason::TooLarge));
     }
 
     #[test]

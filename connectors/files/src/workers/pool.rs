@@ -14,6 +14,10 @@ use super::process::{Lost, Worker};
 /// A worker that had to do with so many bytes at once is not kept: much of its memory may be in pieces.
 const LARGE_BYTES: u64 = 16 << 20;
 
+/// A document may have so many bytes, with its pictures and as JSON: several files are extracted at a time, and what
+/// becomes of them is held here.
+const ANSWER_BYTES: u64 = 512 << 20;
+
 /// How a worker is started: this very program, with arguments that make it one
 /// ([`serve_worker`](super::serve_worker)). One more is added: how many bytes of memory files may need.
 #[derive(Clone, Debug)]
@@ -64,7 +68,7 @@ impl Workers {
                 Some(worker) => worker,
                 None => Worker::start(&self.program, self.memory_bytes)?,
             };
-            let bounds = (Instant::now() + self.time, self.memory_bytes);
+            let bounds = (Instant::now() + self.time, ANSWER_BYTES);
             match worker.ask(limits, name, bytes, bounds) {
                 Ok(answer) => {
                     let weight = (bytes.len() as u64).saturating_add(answer.bytes);

@@ -101,7 +101,7 @@ impl Worker {
     ) -> Result<Answer, Lost> {
         lock(&self.said).clear();
         let to = Until(&mut self.stdin, until);
-        let asked = ask(to, limits, name, bytes);
+        let asked = ask(to, limits, most, name, bytes);
         // Should it have died of the question, its answer says so.
         let answer = match asked {
             Err(why) if why.kind() == io::ErrorKind::TimedOut => Err(why),

@@ -75,7 +75,7 @@ fn extract_all(requests: &Receiver<Asked>, stdout: impl Write) {
         let made = catch_unwind(extract);
         let is_broken = made.is_err();
         let made: Result<Extraction, ExtractError> = made.unwrap_or_else(|_| Err(defect()));
-        let answered = answer(&mut stdout, made, is_broken);
+        let answered = answer(&mut stdout, made, is_broken, request.answer_bytes);
         if is_broken || answered.is_err() {
             return;
         }
