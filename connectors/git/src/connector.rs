@@ -88,7 +88,7 @@ impl Round {
         let known = begin.cursor.as_deref();
         let known = known
             .and_then(|text| cursor::files(text, setup.owner))
-            .flatten();
+            .and_then(|known| known.commit);
         let fetched = cache::fetch(setup, url, known, begin.stderr, cancel)?;
         let begun = match Self::begin_at(setup, Some(fetched.clone()), begin, cancel) {
             Err(NotBegun::Damaged(_)) if fetched.was_there || !fetched.folder.exists() => {
@@ -151,8 +151,9 @@ fn begin_files(
     let handles = Arc::clone(&begin.handles);
     let cursor = begin.cursor.as_deref();
     let known = cursor.and_then(|text| cursor::files(text, setup.owner));
-    let known = known.map(|commit| Known {
+    let known = known.map(|cursor::Files { commit, again }| Known {
         commit,
+        again,
         is_stray: fetched.is_some_and(|fetched| fetched.has_stray),
     });
     files::Round::begin(setup, &repository, handles, commit, known, cancel)

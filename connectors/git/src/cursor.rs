@@ -1,11 +1,13 @@
 //! The cursor (connector contract §16): which commit was enumerated, or which commits the
-//! repositories were at.
+//! repositories were at. With a commit go the files that have to be looked at again all the same.
 //!
 //! Usable only for the very same configuration, and as it was given. Any other text is no cursor; then
 //! everything is enumerated anew.
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dpe_connector_files::Owner;
 use gix::ObjectId;
 
@@ -18,20 +20,41 @@ const UNBORN: &str = "unborn";
 /// The repositories of a history, by the names of their documents, and what each was made of.
 pub(crate) type Heads = BTreeMap<String, String>;
 
+/// Comes before each path.
+const SEPARATOR: char = ',';
+
+/// Where a round over files was.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Files {
+    /// Its commit; nothing for a repository without commits.
+    pub(crate) commit: Option<ObjectId>,
+    /// Paths of what was passed over for a reason that is no property of it.
+    pub(crate) again: Vec<Box<[u8]>>,
+}
+
 /// Returns the cursor after the files of a commit, or those of a repository without commits.
-pub(crate) fn of_files(owner: Owner, commit: Option<ObjectId>) -> String {
-    match commit {
-        Some(commit) => of(owner, &commit.to_string()),
-        None => of(owner, UNBORN),
+pub(crate) fn of_files(owner: Owner, files: &Files) -> String {
+    let mut text = match files.commit {
+        Some(commit) => commit.to_string(),
+        None => UNBORN.to_owned(),
+    };
+    for path in &files.again {
+        text.push(SEPARATOR);
+        STANDARD.encode_string(path, &mut text);
     }
+    of(owner, &text)
 }
 
 /// Reads a cursor of files; nothing if it is not one of this owner.
-pub(crate) fn files(text: &str, owner: Owner) -> Option<Option<ObjectId>> {
-    match rest(text, owner)? {
-        UNBORN => Some(None),
-        commit => Some(Some(ObjectId::from_hex(commit.as_bytes()).ok()?)),
-    }
+pub(crate) fn files(text: &str, owner: Owner) -> Option<Files> {
+    let mut parts = rest(text, owner)?.split(SEPARATOR);
+    let commit = match parts.next()? {
+        UNBORN => None,
+        commit => Some(ObjectId::from_hex(commit.as_bytes()).ok()?),
+    };
+    let again = parts.map(|path| Some(STANDARD.decode(path).ok()?.into()));
+    let again = again.collect::<Option<_>>()?;
+    Some(Files { commit, again })
 }
 
 /// Returns the cursor after a history.
@@ -72,9 +95,11 @@ mod tests {
     fn a_cursor_comes_back_for_its_owner_and_for_nobody_else() {
         let (owner, other) = (Owner::of(&["1"]), Owner::of(&["2"]));
         let commit = ObjectId::from_bytes_or_panic(&[7; 20]);
-        for commit in [Some(commit), None] {
-            let text = of_files(owner, commit);
-            assert_eq!(files(&text, owner), Some(commit));
+        let paths: [Box<[u8]>; 2] = [b"a,b/\xff"[..].into(), b"c"[..].into()];
+        for (commit, again) in [(Some(commit), paths.to_vec()), (None, Vec::new())] {
+            let found = Files { commit, again };
+            let text = of_files(owner, &found);
+            assert_eq!(files(&text, owner), Some(found));
             assert_eq!(files(&text, other), None);
             assert_eq!(history(&text, owner), None);
         }
@@ -88,7 +113,13 @@ mod tests {
     #[test]
     fn other_texts_are_no_cursors() {
         let owner = Owner::of(&["1"]);
-        let whole = of_files(owner, Some(ObjectId::from_bytes_or_panic(&[7; 20])));
+        let whole = of_files(
+            owner,
+            &Files {
+                commit: Some(ObjectId::from_bytes_or_panic(&[7; 20])),
+                again: Vec::new(),
+            },
+        );
         let cut = &whole[..whole.len() - 1];
         for text in ["", "git2.", "git2.unborn", "fs1.AAAA", cut] {
             assert_eq!(files(text, owner), None, "{text}");

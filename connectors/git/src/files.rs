@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use dpe_connector::{CancelFlag, RpcError};
 use dpe_connector_files::{
-    BUDGET, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble, Pipeline, Report, RoundEnd,
-    threads, unsupported,
+    BUDGET, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble, Pipeline, Reason, Report,
+    RoundEnd, threads, unsupported,
 };
 use gix::ObjectId;
 
@@ -25,18 +25,22 @@ use crate::repository::{LARGEST_OBJECT, Repository};
 use crate::since::{Known, Told, told};
 use crate::tree::Change;
 
+/// The most that the paths of files to be looked at again take in the cursor, in bytes.
+const MOST_AGAIN: usize = 64 << 10;
+
 const POINTER: Kind = Kind("git-lfs pointer", "git-lfs pointers");
 
 /// A round at work.
 pub(crate) struct Round {
     setup: Arc<Setup>,
     incremental: bool,
-    /// Nothing keeps the cursor that was given.
-    cursor: Option<String>,
+    /// Where it is; nothing keeps the cursor that was given.
+    here: Option<cursor::Files>,
     items: Items,
     pipeline: Pipeline<Task, (Task, Outcome)>,
     examiner: Arc<Examiner>,
     report: Report,
+    again_bytes: usize,
 }
 
 impl Round {
@@ -53,7 +57,7 @@ impl Round {
         known: Option<Known>,
         cancel: &CancelFlag,
     ) -> Result<Self, NotBegun> {
-        let told = told(setup, repository, known, commit, cancel)?;
+        let told = told(setup, repository, known.as_ref(), commit, cancel)?;
         let items = Items::below(&setup.prefix, setup.max_message_bytes);
         let examiner = Arc::new(Examiner {
             repository: Arc::clone(repository),
@@ -80,11 +84,12 @@ impl Round {
         let mut round = Self {
             setup: Arc::clone(setup),
             incremental: told.incremental,
-            cursor: next_cursor(setup, known, commit),
+            here: here(known.as_ref(), commit),
             items,
             pipeline: reading(tasks, Arc::clone(&examiner)),
             examiner,
             report: Report::default(),
+            again_bytes: 0,
         };
         round.say_what_is_known(&moves, gone);
         round.report_what_is_known(&told);
@@ -127,8 +132,9 @@ impl Round {
 
     /// Returns how it ends.
     pub(crate) fn end(&mut self) -> RoundEnd {
+        let here = self.here.take();
         RoundEnd {
-            cursor: self.cursor.take(),
+            cursor: here.map(|here| cursor::of_files(self.setup.owner, &here)),
             incremental: self.incremental,
         }
     }
@@ -165,6 +171,7 @@ impl Round {
                 if self.setup.config.on_refused.of(error.reason) == OnTrouble::Skip =>
             {
                 self.report.refused(error.reason, &task.path);
+                self.look_again(&task, error.reason);
                 self.say_no_document(task);
             }
             Outcome::Invalid(error) => {
@@ -172,6 +179,17 @@ impl Round {
                 self.items.say_failure(&task.path, failure);
             }
             Outcome::Failed(failure) => self.items.say_failure(&task.path, failure),
+        }
+    }
+
+    /// How long a file takes is no property of it: it is tried again, if the cursor has room for it.
+    fn look_again(&mut self, task: &Task, reason: Reason) {
+        let Some(here) = self.here.as_mut().filter(|_| reason == Reason::Timeout) else {
+            return;
+        };
+        self.again_bytes += 2 * task.path.len();
+        if self.again_bytes <= self.items.limit().min(MOST_AGAIN) {
+            here.again.push(task.path.clone());
         }
     }
 
@@ -184,12 +202,13 @@ impl Round {
     }
 }
 
-/// Returns the cursor of the end. Without a commit nothing is enumerated, and there is none: what was
-/// before has to be compared with what comes.
-fn next_cursor(setup: &Setup, known: Option<Known>, commit: Option<ObjectId>) -> Option<String> {
+/// Returns where the round is. Without a commit nothing is enumerated, and it is nowhere: what was before has to
+/// be compared with what comes.
+fn here(known: Option<&Known>, commit: Option<ObjectId>) -> Option<cursor::Files> {
     let had_commit = known.is_some_and(|known| known.commit.is_some());
     let is_lost = had_commit && commit.is_none();
-    (!is_lost).then(|| cursor::of_files(setup.owner, commit))
+    let again = Vec::new();
+    (!is_lost).then_some(cursor::Files { commit, again })
 }
 
 /// Starts the workers on the blobs that have to be read.

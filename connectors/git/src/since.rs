@@ -13,14 +13,16 @@ use crate::connector::Setup;
 use crate::kinship::are_related;
 use crate::place::{NotBegun, source_failed};
 use crate::repository::{Repository, described};
-use crate::tree::{Difference, NoDifference, compare};
+use crate::tree::{Change, Difference, NoDifference, compare};
 
 /// Where the last round was.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Known {
     /// The commit of the cursor; nothing if there was none yet.
     pub(crate) commit: Option<ObjectId>,
-    /// Whether it was no part of what was fetched, and so had to be asked for by its id. Then it is no
+    /// Paths that have to be looked at whether they changed or not.
+    pub(crate) again: Vec<Box<[u8]>>,
+    /// Whether the commit was no part of what was fetched, and so had to be asked for by its id. Then it is no
     /// beginning.
     pub(crate) is_stray: bool,
 }
@@ -54,11 +56,11 @@ enum Before {
 pub(crate) fn told(
     setup: &Setup,
     repository: &Repository,
-    known: Option<Known>,
+    known: Option<&Known>,
     commit: Option<ObjectId>,
     cancel: &CancelFlag,
 ) -> Result<Told, NotBegun> {
-    if known.is_some_and(|known| known.commit == commit) {
+    if known.is_some_and(|known| known.commit == commit && known.again.is_empty()) {
         return Ok(Told {
             incremental: true,
             ..Told::default()
@@ -79,11 +81,14 @@ pub(crate) fn told(
             now,
             cancel,
         };
+        let again = known.map_or(&[][..], |known| &known.again);
         let told = match known.map(|known| (known.commit, known.is_stray)) {
             None => comparison.everything(),
             Some((None, _)) => comparison.since(None),
             Some((Some(known), is_stray)) => match found(repository, known, commit, cancel)? {
-                Before::Related(tree) if !is_stray => comparison.since(Some(tree)),
+                Before::Related(tree) if !is_stray => comparison
+                    .since(Some(tree))
+                    .map(|told| comparison.with_again(told, again)),
                 Before::Related(tree) | Before::Unrelated(tree) => {
                     comparison.everything_and_lost(tree, known)
                 }
@@ -158,6 +163,33 @@ impl Comparison<'_> {
                 note: None,
             }),
         }
+    }
+
+    /// Adds those paths that are what they were. None of them gave a document then.
+    fn with_again(&self, mut told: Told, again: &[Box<[u8]>]) -> Told {
+        let changes = &mut told.difference.changes;
+        for path in again {
+            let found = changes.binary_search_by(|change| change.path.cmp(path));
+            if let (Err(place), Some(blob)) = (found, self.blob(path)) {
+                let change = Change {
+                    path: path.clone(),
+                    before: None,
+                    now: Some(blob),
+                };
+                changes.insert(place, change);
+            }
+        }
+        told
+    }
+
+    /// Returns the blob at a path of the folder that is enumerated.
+    fn blob(&self, path: &[u8]) -> Option<ObjectId> {
+        let tree = self.repository.find_tree(self.now).ok()?;
+        let folder = self.setup.selection.folder().split(|byte| *byte == b'/');
+        let parts = folder.chain(path.split(|byte| *byte == b'/'));
+        let entry = tree.lookup_entry(parts.filter(|part| !part.is_empty()));
+        let entry = entry.ok()??;
+        entry.mode().is_blob().then(|| entry.object_id())
     }
 
     fn everything_and_lost(&self, before: ObjectId, known: ObjectId) -> Result<Told, NoDifference> {

@@ -1,8 +1,11 @@
 //! Files mode: which files, and exactly what changed between two commits.
 
 use std::fs;
+use std::io::{PipeReader, PipeWriter};
+use std::path::Path;
 
-use dpe_connector_testing::{Plugin, Remote};
+use dpe_connector_files::Program;
+use dpe_connector_testing::{Plugin, Remote, Stderr};
 use serde_json::{Value, json};
 
 use crate::repository::{Repository, configured, enumerated, git, plugin, run};
@@ -644,4 +647,43 @@ fn what_is_refused_for_a_reason_to_be_skipped_is_counted() {
     assert!(lines.contains(&"+b.txt".to_owned()), "{lines:?}");
     assert!(!lines.iter().any(|line| line.starts_with('!')), "{lines:?}");
     assert!(plugin.stderr().contains("skipped 1 damaged file: a.json"));
+}
+
+/// The connector with workers that do what the files say.
+fn with_hostile_workers(stdin: PipeReader, stdout: PipeWriter, stderr: Stderr) -> u8 {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../files/tests/workers/worker.py");
+    let program = Program {
+        path: "/usr/bin/env".into(),
+        args: ["python3".into(), tests.into()].into(),
+    };
+    dpe_connector_git::main_with(program, stdin, stdout, stderr)
+}
+
+#[test]
+fn what_was_passed_over_for_its_time_is_looked_at_in_every_round() {
+    // With a byte that makes it no text, whatever it is called.
+    let order = |order: &str| format!("{order} {{\\rtf1 a\0}}");
+    let (slow, fine) = (order("loop"), order("fine"));
+    let repository = Repository::with(&[("d/slow.rtf", &slow), ("a.txt", "a")]);
+    let config = json!({
+        "repo": repository.root(),
+        "on_refused": {"timeout": "skip"},
+        "limits": {"seconds": 1},
+    });
+    let mut plugin = Plugin::start(with_hostile_workers, &config);
+    let first = plugin.scan(None);
+    assert_eq!(first.lines(), ["+a.txt"]);
+    let second = plugin.scan(first.cursor.as_deref());
+    assert!(second.incremental && second.lines().is_empty());
+    assert_eq!(second.cursor, first.cursor);
+    let lines = plugin.stderr();
+    assert_eq!(lines.matches("d/slow.rtf").count(), 2, "{lines}");
+    repository.write("d/slow.rtf", &fine);
+    repository.commit();
+    let third = plugin.scan(second.cursor.as_deref());
+    assert!(third.lines().contains(&"+d/slow.rtf".to_owned()));
+    let fourth = plugin.scan(third.cursor.as_deref());
+    assert!(fourth.lines().is_empty());
+    assert_eq!(plugin.stderr().matches("d/slow.rtf").count(), 2);
+    plugin.shut_down();
 }
