@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use dpe_extract::{ExtractError, Extraction, Limits, Reason};
@@ -38,6 +38,8 @@ pub struct Workers {
     /// How many bytes of memory one file may need.
     pub memory_bytes: u64,
     idle: Mutex<Vec<Worker>>,
+    /// Held by all who extract, or by the one who does so alone.
+    side_by_side: RwLock<()>,
 }
 
 impl Workers {
@@ -48,6 +50,7 @@ impl Workers {
             time,
             memory_bytes,
             idle: Mutex::default(),
+            side_by_side: RwLock::default(),
         }
     }
 
@@ -62,26 +65,46 @@ impl Workers {
         (name, bytes): (&[u8], &[u8]),
         limits: &Limits,
     ) -> io::Result<Result<Extraction, ExtractError>> {
-        let mut kept = self.idle().pop();
-        loop {
-            let mut worker = match kept.take() {
-                Some(worker) => worker,
-                None => Worker::start(&self.program, self.memory_bytes)?,
-            };
-            let bounds = (Instant::now() + self.time, ANSWER_BYTES);
-            match worker.ask(limits, name, bytes, bounds) {
-                Ok(answer) => {
-                    let weight = (bytes.len() as u64).saturating_add(answer.bytes);
-                    if !answer.is_last && weight < LARGE_BYTES {
-                        self.idle().push(worker);
-                    }
-                    return Ok(answer.made);
-                }
-                // It may have died of what others left behind, or in idleness: a new one tells.
-                Err(Lost::Died(..)) if worker.served > 0 => {}
-                Err(lost) => return Ok(Err(self.reason(&lost, file_type))),
-            }
+        let file = (name, bytes);
+        let guard = self.side_by_side.read();
+        let kept = self.idle().pop();
+        let is_new = kept.is_none();
+        let mut tried = self.ask(kept, limits, file)?;
+        // It may have died of what others left behind, or in idleness: a new one tells.
+        if !is_new && matches!(tried, Err(Lost::Died(..) | Lost::Killed(_) | Lost::Garbage)) {
+            tried = self.ask(None, limits, file)?;
         }
+        drop(guard);
+        // So may one that the system killed, for want of memory that others had: one that is alone tells.
+        if matches!(tried, Err(Lost::Killed(_))) {
+            let _alone = self.side_by_side.write();
+            tried = self.ask(None, limits, file)?;
+        }
+        let made = tried.unwrap_or_else(|lost| Err(self.reason(&lost, file_type)));
+        Ok(made)
+    }
+
+    /// Asks a worker, or a new one, and keeps it if it is of further use.
+    fn ask(
+        &self,
+        kept: Option<Worker>,
+        limits: &Limits,
+        (name, bytes): (&[u8], &[u8]),
+    ) -> io::Result<Result<Result<Extraction, ExtractError>, Lost>> {
+        let mut worker = match kept {
+            Some(worker) => worker,
+            None => Worker::start(&self.program, self.memory_bytes)?,
+        };
+        let bounds = (Instant::now() + self.time, ANSWER_BYTES);
+        let answer = match worker.ask(limits, name, bytes, bounds) {
+            Ok(answer) => answer,
+            Err(lost) => return Ok(Err(lost)),
+        };
+        let weight = (bytes.len() as u64).saturating_add(answer.bytes);
+        if !answer.is_last && weight < LARGE_BYTES {
+            self.idle().push(worker);
+        }
+        Ok(Ok(answer.made))
     }
 
     fn reason(&self, lost: &Lost, file_type: &str) -> ExtractError {
@@ -92,7 +115,7 @@ impl Workers {
                 message.push_str(&format!(": more than {seconds} seconds"));
                 Reason::Timeout
             }
-            Lost::Died(..) | Lost::Garbage => Reason::ParserFailed,
+            Lost::Died(..) | Lost::Killed(_) | Lost::Garbage => Reason::ParserFailed,
         };
         ExtractError { reason, message }
     }

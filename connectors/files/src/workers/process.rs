@@ -18,6 +18,10 @@ use super::pool::Program;
 /// So much of what a worker says on stderr is kept: enough to see why it died.
 const SAID_BYTES: usize = 4096;
 
+/// What parsers do not end themselves with.
+const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
+const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
+
 /// How a program of Rust begins its last words when there is no memory left.
 pub(super) const MEMORY_RAN_OUT: &str = "memory allocation of";
 
@@ -29,8 +33,6 @@ pub(super) struct Worker {
     stdout: BufReader<ChildStdout>,
     said: Said,
     draining: Option<JoinHandle<()>>,
-    /// How many files it has answered for.
-    pub(super) served: u64,
 }
 
 /// The beginning of what was said on stderr since the last look.
@@ -43,6 +45,8 @@ pub(super) enum Lost {
     Late,
     /// It is gone: how, and what it said last.
     Died(Option<ExitStatus>, String),
+    /// Somebody else killed it by this signal: the system perhaps, short of memory.
+    Killed(i32),
     /// It said something else.
     Garbage,
 }
@@ -82,7 +86,6 @@ impl Worker {
             stdout: BufReader::with_capacity(64 << 10, stdout),
             said,
             draining: Some(draining),
-            served: 0,
         })
     }
 
@@ -107,17 +110,11 @@ impl Worker {
             Err(why) if why.kind() == io::ErrorKind::TimedOut => Err(why),
             _ => answered(UntilReader(&mut self.stdout, until), most),
         };
-        match answer {
-            Ok(answer) => {
-                self.served += 1;
-                Ok(answer)
-            }
-            Err(why) => Err(match why.kind() {
-                io::ErrorKind::TimedOut => Lost::Late,
-                io::ErrorKind::InvalidData => Lost::Garbage,
-                _ => self.died(),
-            }),
-        }
+        answer.map_err(|why| match why.kind() {
+            io::ErrorKind::TimedOut => Lost::Late,
+            io::ErrorKind::InvalidData => Lost::Garbage,
+            _ => self.died(),
+        })
     }
 
     /// Finds out how it ended, or ends it.
@@ -125,10 +122,14 @@ impl Worker {
         // Its pipe may be closed a moment before it is gone; one that only closed it gets killed.
         let patience = std::time::Duration::from_millis(5);
         for _ in 0..200 {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                break;
+            match self.child.try_wait() {
+                Ok(None) => thread::sleep(patience),
+                Ok(Some(status)) => match status.signal() {
+                    Some(signal @ (SIGKILL | SIGTERM)) => return Lost::Killed(signal),
+                    _ => break,
+                },
+                Err(_) => break,
             }
-            thread::sleep(patience);
         }
         let _ = self.child.kill();
         let status = self.child.wait().ok();
@@ -153,6 +154,9 @@ impl Lost {
         let (status, said) = match self {
             Self::Late => return format!("the parser of {file_type} took too long"),
             Self::Garbage => return format!("the parser of {file_type} gave no sensible answer"),
+            Self::Killed(signal) => {
+                return format!("the parser of {file_type} ended with signal {signal}");
+            }
             Self::Died(status, said) => (status, said),
         };
         if said.contains(MEMORY_RAN_OUT) {

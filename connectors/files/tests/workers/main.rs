@@ -114,6 +114,16 @@ fn one_that_dies_costs_its_file_and_is_replaced() {
     assert_eq!(children(), Vec::<String>::new());
 }
 
+/// The system kills whom it likes when memory is short.
+#[test]
+fn file_whose_worker_somebody_killed_is_tried_once_more() {
+    let _alone = alone();
+    let extractor = extractor(LONG);
+    let folder = tempfile::tempdir().unwrap();
+    let order = format!("once {}", folder.path().join("mark").display());
+    assert_eq!(extract(&extractor, &rtf(&order)).unwrap(), "twice");
+}
+
 #[test]
 fn one_that_takes_too_long_is_killed() {
     let _alone = alone();
