@@ -52,6 +52,9 @@ pub(crate) fn media_type(bytes: &[u8], name: &str) -> Option<&'static str> {
     let is_emf = bytes.starts_with(b"\x01\0\0\0") && bytes.get(40..44) == Some(b" EMF");
     let is_placeable_wmf = bytes.starts_with(b"\xD7\xCD\xC6\x9A");
     let is_wmf = bytes.starts_with(b"\x01\0\x09\0") || bytes.starts_with(b"\x02\0\x09\0");
+    if bytes.starts_with(b"VCLMTF") {
+        return Some("image/x-svm");
+    }
     if is_emf {
         return Some("image/emf");
     }
@@ -80,6 +83,7 @@ fn by_extension(extension: &str) -> Option<&'static str> {
         ("pct", "image/x-pict"),
         ("pict", "image/x-pict"),
         ("jp2", "image/jp2"),
+        ("svm", "image/x-svm"),
         ("wdp", "image/vnd.ms-photo"),
         ("eps", "application/postscript"),
         ("pdf", "application/pdf"),
@@ -97,6 +101,7 @@ mod tests {
         assert_eq!(media_type(b"GIF89a", "a.png"), Some("image/gif"));
         assert_eq!(media_type(b"\xD7\xCD\xC6\x9A", "a"), Some("image/wmf"));
         assert_eq!(media_type(b"<svg/>", "a.SVG"), Some("image/svg+xml"));
+        assert_eq!(media_type(b"VCLMTF\x01\0", "a.png"), Some("image/x-svm"));
         assert_eq!(media_type(b"?", "a.bin"), None);
     }
 }

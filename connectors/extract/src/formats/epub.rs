@@ -17,7 +17,7 @@ use crate::inline::Picture;
 use crate::package::Package;
 use crate::reading::Reading;
 use crate::reason::Reason;
-use crate::{Document, ExtractError, pages, sniff, times, xml};
+use crate::{Document, ExtractError, pages, pictures, times, xml};
 
 /// Algorithms that only keep fonts from being copied (OCF §4.4).
 const FONT_ALGORITHMS: [&str; 2] = [
@@ -161,59 +161,76 @@ fn package_document(
         .ok_or_else(|| ExtractError::damaged("the book has no package document"))
 }
 
+/// Writes what the book says about itself.
 fn declare(metadata: Node<'_, '_>, head: &mut DocumentHead) {
-    let values = |name: &'static str| {
-        let nodes = metadata
-            .descendants()
-            .filter(move |node| xml::is(*node, name));
-        nodes.filter_map(|node| {
-            let text: String = node
-                .descendants()
-                .filter_map(|part| match part.is_text() {
-                    true => part.text(),
-                    false => None,
-                })
-                .collect();
-            let text = text.trim().to_owned();
-            (!text.is_empty()).then_some((node, text))
-        })
-    };
-    let joined = |name: &'static str| {
-        let all: Vec<String> = values(name).map(|(_, text)| text).collect();
+    let joined = |name| {
+        let all: Vec<String> = values(metadata, name).map(|(_, text)| text).collect();
         all.join(", ")
     };
-    head.title = values("title").find_map(|(_, text)| title(&text));
-    let first = |name: &'static str| values(name).next().map(|(_, text)| text);
-    let event = |node: Node<'_, '_>| xml::attribute(node, "event").map(str::to_owned);
-    let date = |wanted: &[&str]| {
-        let mut dates = values("date");
-        let of_event = |event: Option<String>| match event {
-            None => wanted.is_empty(),
-            Some(event) => wanted.contains(&event.as_str()),
-        };
-        dates.find_map(|(node, text)| of_event(event(node)).then(|| times::rfc3339(&text))?)
-    };
-    let property = |wanted: &str| {
-        let mut metas = values("meta");
-        metas.find_map(|(node, text)| {
-            (xml::attribute(node, "property") == Some(wanted)).then(|| times::rfc3339(&text))?
-        })
-    };
-    let created = date(&[]).or_else(|| date(&["publication", "creation", "original-publication"]));
-    let modified = property("dcterms:modified").or_else(|| date(&["modification"]));
+    let first = |name| values(metadata, name).next().map(|(_, text)| text);
+    head.title = values(metadata, "title").find_map(|(_, text)| title(&text));
     for (name, value) in [
         ("author", Some(joined("creator"))),
-        ("description", first("description")),
+        ("description", first("description").map(without_markup)),
         ("language", first("language")),
         ("publisher", first("publisher")),
         ("subject", Some(joined("subject"))),
-        ("created", created),
-        ("modified", modified),
+        ("created", created(metadata)),
+        ("modified", modified(metadata)),
     ] {
         let value = value.unwrap_or_default();
         if (1..=VALUE_BYTES).contains(&value.len()) {
             head.doc_metadata.insert(name.to_owned(), value.into());
         }
+    }
+}
+
+/// Returns the values of a name that have words, with their nodes.
+fn values<'t>(
+    metadata: Node<'t, 't>,
+    name: &'static str,
+) -> impl Iterator<Item = (Node<'t, 't>, String)> {
+    let nodes = metadata
+        .descendants()
+        .filter(move |node| xml::is(*node, name));
+    nodes.filter_map(|node| {
+        let parts = node.descendants().filter(Node::is_text);
+        let text: String = parts.filter_map(|part| part.text()).collect();
+        let text = text.trim().to_owned();
+        (!text.is_empty()).then_some((node, text))
+    })
+}
+
+fn created(metadata: Node<'_, '_>) -> Option<String> {
+    let of_publication = ["publication", "creation", "original-publication"];
+    date(metadata, &[]).or_else(|| date(metadata, &of_publication))
+}
+
+fn modified(metadata: Node<'_, '_>) -> Option<String> {
+    let is_modified = |node| xml::attribute(node, "property") == Some("dcterms:modified");
+    let mut metas = values(metadata, "meta").filter(|(node, _)| is_modified(*node));
+    let declared = metas.find_map(|(_, text)| times::rfc3339(&text));
+    declared.or_else(|| date(metadata, &["modification"]))
+}
+
+/// Returns the date of one of some events; of no event, if there are none.
+fn date(metadata: Node<'_, '_>, wanted: &[&str]) -> Option<String> {
+    let mut dates =
+        values(metadata, "date").filter(|(node, _)| match xml::attribute(*node, "event") {
+            None => wanted.is_empty(),
+            Some(event) => wanted.contains(&event),
+        });
+    dates.find_map(|(_, text)| times::rfc3339(&text))
+}
+
+/// Returns the words of a description that programs for books wrote as HTML.
+fn without_markup(description: String) -> String {
+    match html::is_markup(&description) {
+        true => html::words(&description)
+            .split_ascii_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        false => description,
     }
 }
 
@@ -286,13 +303,8 @@ fn chapter(
 fn picture(package: &mut Package<'_>, path: &str, reading: &mut Reading<'_>) -> Option<Picture> {
     // A picture that cannot be read costs no chapter; one too many will be noticed with the next part.
     let bytes = package.part(path, reading).ok()??;
-    let mime_type = sniff::image(&bytes).map(|kind| match kind {
-        "jpg" => "image/jpeg".to_owned(),
-        kind => format!("image/{kind}"),
-    });
-    let is_drawing = path.to_ascii_lowercase().ends_with(".svg");
-    let mime_type = mime_type.or_else(|| is_drawing.then(|| "image/svg+xml".to_owned()));
-    Some(Picture::of_bytes(reading.blob(bytes), mime_type.as_deref()))
+    let mime_type = pictures::media_type(&bytes, path);
+    Some(Picture::of_bytes(reading.blob(bytes), mime_type))
 }
 
 /// Returns the first heading of a page as its title.
@@ -327,7 +339,20 @@ fn resolved(base: &str, reference: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::resolved;
+    use super::{resolved, without_markup};
+
+    #[test]
+    fn description_in_markup_is_its_words() {
+        let of = |description: &str| without_markup(description.to_owned());
+        assert_eq!(
+            of("<div><p>A <b>guide</b></p>\n<p>to fish &amp; chips</p></div>"),
+            "A guide to fish & chips"
+        );
+        assert_eq!(
+            of("a  List<String> &amp; 1 < 2"),
+            "a  List<String> &amp; 1 < 2"
+        );
+    }
 
     #[test]
     fn references_are_relative_to_where_they_stand() {

@@ -96,8 +96,37 @@ pub(crate) fn text<'b>(
     charset::text(bytes, reading)
 }
 
+/// Whether a text that may be either is HTML: it has a tag that texts are marked up with.
+pub(crate) fn is_markup(text: &str) -> bool {
+    const TAGS: [&str; 18] = [
+        "a",
+        "b",
+        "blockquote",
+        "br",
+        "div",
+        "em",
+        "font",
+        "h1",
+        "h2",
+        "h3",
+        "i",
+        "li",
+        "ol",
+        "p",
+        "span",
+        "strong",
+        "u",
+        "ul",
+    ];
+    memchr::memchr_iter(b'<', text.as_bytes()).any(|at| {
+        let tag = text[at + 1..].trim_start_matches('/');
+        let end = tag.find(|character: char| !character.is_ascii_alphanumeric());
+        let name = end.and_then(|end| tag.get(..end)).unwrap_or_default();
+        TAGS.iter().any(|known| name.eq_ignore_ascii_case(known))
+    })
+}
+
 /// Returns the words of a page, with white space between blocks; none if it cannot be read.
-#[cfg(feature = "mail")]
 pub(crate) fn words(page: &str) -> String {
     let mut words = String::new();
     let Ok(dom) = Dom::of_document(page) else {
