@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use dpe_connector::content::{BlobSource, Category, Element, Metadata, Page};
 
+use super::calendar;
 use super::part::Part;
 use crate::elements::Elements;
 use crate::format::format_by_name;
@@ -93,6 +94,11 @@ pub(super) fn read(
         return Ok(Vec::new());
     }
     let mime_type = file.mime_type.as_deref().unwrap_or_default();
+    if is_calendar(mime_type)
+        && let Some(pages) = calendar_pages(file, reading)
+    {
+        return Ok(pages);
+    }
     let file_name = file_name(file.name.as_deref().unwrap_or_default(), mime_type);
     let document = reading.nested(file_name.as_bytes(), &file.bytes);
     if document.as_ref().is_err_and(|error| !error.is_fatal()) {
@@ -137,6 +143,22 @@ fn placed(document: Document, name: &Option<String>, text: &mut Elements) -> Vec
     pages
 }
 
+fn is_calendar(mime_type: &str) -> bool {
+    matches!(mime_type, "text/calendar" | "application/ics")
+}
+
+fn calendar_pages(file: &File<'_>, reading: &mut Reading<'_>) -> Option<Vec<Page>> {
+    let mut elements = Elements::of(reading.made());
+    let text = decode::any(&file.bytes, reading).ok()?;
+    calendar::add(&text, &mut elements).then(|| {
+        pages::declared(
+            file.name.clone(),
+            named(file.name.clone()),
+            elements.into_vec(),
+        )
+    })
+}
+
 /// A text that no format claims is a text all the same.
 fn text_pages(file: &File<'_>, reading: &mut Reading<'_>) -> Vec<Page> {
     let mut elements = Elements::of(reading.made());
@@ -154,7 +176,8 @@ fn text_pages(file: &File<'_>, reading: &mut Reading<'_>) -> Vec<Page> {
     )
 }
 
-fn named(name: Option<String>) -> Metadata {
+/// What says of a page or a picture as which file it was attached.
+pub(super) fn named(name: Option<String>) -> Metadata {
     let mut metadata = Metadata::new();
     metadata.extend(name.map(|name| ("attachment".to_owned(), name.into())));
     metadata

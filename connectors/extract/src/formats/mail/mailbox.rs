@@ -25,7 +25,7 @@ pub(crate) fn read(
     for message in messages(bytes) {
         let message = Part::of_message(message, reading)?;
         let read = message::read(&message, reading)?;
-        document.pages.extend(read.into_titled_pages());
+        document.pages.extend(read.into_titled_pages(None));
     }
     if document.pages.is_empty() {
         return Err(ExtractError::damaged("there is no message in the mailbox"));

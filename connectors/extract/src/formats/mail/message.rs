@@ -3,10 +3,10 @@
 use dpe_connector::content::{Category, Metadata, Page};
 use mail_parser::decoders::charsets::map::charset_decoder;
 
-use super::alternative;
 use super::attachment::{self, Addresses, File, Shown};
 use super::envelope::Envelope;
 use super::part::{Kind, Part};
+use super::{alternative, calendar};
 use crate::addressed::Addressed;
 use crate::elements::Elements;
 use crate::format::{Format, format_of_type};
@@ -22,11 +22,13 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Returns the pages, the first of them with what is on the envelope, for a file of several messages.
-    pub(super) fn into_titled_pages(mut self) -> Vec<Page> {
+    /// Returns the pages, the first of them with what is on the envelope, for a file of several messages; `name` is
+    /// that of the file which the message was attached as.
+    pub(super) fn into_titled_pages(mut self, name: Option<String>) -> Vec<Page> {
         if let Some(first) = self.pages.first_mut() {
             first.page_metadata = self.envelope.metadata();
-            first.title = self.envelope.subject;
+            first.page_metadata.extend(attachment::named(name.clone()));
+            first.title = self.envelope.subject.or(name);
         }
         self.pages
     }
@@ -45,7 +47,10 @@ struct Leaves<'p, 'm> {
 enum Other<'p, 'm> {
     /// One of the files.
     File(usize),
-    Message(&'p Part<'m>),
+    Message {
+        name: Option<String>,
+        message: &'p Part<'m>,
+    },
 }
 
 /// Reads a message.
@@ -57,18 +62,9 @@ pub(super) fn read(message: &Part<'_>, reading: &mut Reading<'_>) -> Result<Read
     let mut leaves = Leaves::default();
     leaves.gather(message, reading);
     let mut envelope = Envelope::of_message(message, reading);
-    let names = leaves.files.iter().filter_map(|file| file.name.clone());
-    envelope.attachments = names.collect();
-
+    envelope.attachments = leaves.names().collect();
     let mut shown = Shown::new();
-    let mut bodies: Vec<Elements> = Vec::new();
-    for part in &leaves.texts {
-        let mut body = Elements::of(reading.made());
-        add_text(part, &leaves.files, &mut shown, &mut body, reading)?;
-        if !body.is_empty() {
-            bodies.push(body);
-        }
-    }
+    let mut bodies = leaves.bodies(&mut shown, reading)?;
     let mut first = Elements::of(reading.made());
     envelope.push_to(&mut first);
     if !bodies.is_empty() {
@@ -77,8 +73,8 @@ pub(super) fn read(message: &Part<'_>, reading: &mut Reading<'_>) -> Result<Read
     let mut attached = Vec::new();
     for other in &leaves.others {
         match other {
-            Other::Message(message) => {
-                attached.extend(read(message, reading)?.into_titled_pages());
+            Other::Message { name, message } => {
+                attached.extend(read(message, reading)?.into_titled_pages(name.clone()));
             }
             Other::File(index) if shown.contains_key(index) => {}
             Other::File(index) => {
@@ -122,7 +118,10 @@ impl<'p, 'm> Leaves<'p, 'm> {
             }
             Kind::Text | Kind::Html if !attachment::is_file(part) => self.texts.push(part),
             _ => match part.parts().first() {
-                Some(message) => self.others.push(Other::Message(message)),
+                Some(message) => self.others.push(Other::Message {
+                    name: part.file_name(),
+                    message,
+                }),
                 None => {
                     self.others.push(Other::File(self.files.len()));
                     self.files.push(File::of_part(part));
@@ -139,10 +138,50 @@ impl<'p, 'm> Leaves<'p, 'm> {
                     self.gather_files(child, reading);
                 }
             }
-            Kind::Text | Kind::Html => {}
+            Kind::Html => {}
+            Kind::Text if is_version_of_text(part) => {}
             _ => self.gather(part, reading),
         }
     }
+
+    /// Returns the names of what is attached, in order.
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.others.iter().filter_map(|other| match other {
+            Other::File(index) => self.files[*index].name.clone(),
+            Other::Message { name, .. } => name.clone(),
+        })
+    }
+
+    /// Reads the texts, those that say something.
+    fn bodies(
+        &self,
+        shown: &mut Shown,
+        reading: &mut Reading<'_>,
+    ) -> Result<Vec<Elements>, ExtractError> {
+        let mut bodies = Vec::new();
+        for part in &self.texts {
+            let mut body = Elements::of(reading.made());
+            add_text(part, &self.files, shown, &mut body, reading)?;
+            if !body.is_empty() {
+                bodies.push(body);
+            }
+        }
+        Ok(bodies)
+    }
+}
+
+/// Whether a part is the message's text in some notation, and says nothing of its own beside another version.
+fn is_version_of_text(part: &Part<'_>) -> bool {
+    let notations = [
+        "plain",
+        "enriched",
+        "richtext",
+        "rtf",
+        "markdown",
+        "x-amp-html",
+        "watch-html",
+    ];
+    part.mime_type().is_none() || notations.iter().any(|notation| part.is("text", notation))
 }
 
 /// Whether a part can be read by its recipients only (RFC 1847, RFC 3156, RFC 8551).
@@ -172,6 +211,9 @@ fn add_text(
     let text = text(part, reading);
     if part.kind() == Kind::Html {
         return add_page(&text, files, shown, elements, reading);
+    }
+    if part.is("text", "calendar") && calendar::add(&text, elements) {
+        return Ok(());
     }
     for paragraph in plain::paragraphs(&text) {
         elements.push_text(Category::NarrativeText, paragraph, &Metadata::new());

@@ -5,6 +5,7 @@
 
 mod alternative;
 mod attachment;
+mod calendar;
 mod compressed;
 mod envelope;
 mod mailbox;

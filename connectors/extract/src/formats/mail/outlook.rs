@@ -1,6 +1,6 @@
 //! Messages of Outlook (MS-OXMSG): the same as other messages, as properties in a compound file.
 
-use dpe_connector::content::{Category, Metadata, Page};
+use dpe_connector::content::{Category, Element, Metadata, Page};
 
 use super::attachment::{self, File, Shown};
 use super::envelope::Envelope;
@@ -61,6 +61,52 @@ pub(crate) fn read(
     })
 }
 
+/// What is attached to a message, sorted.
+#[derive(Default)]
+struct Attached {
+    files: Vec<File<'static>>,
+    /// Messages as they were signed.
+    signed: Vec<Vec<u8>>,
+    /// Paths of messages, with the names they were attached by.
+    messages: Vec<(Option<String>, String)>,
+    /// Names of all but those that were signed.
+    names: Vec<String>,
+}
+
+impl Attached {
+    fn to(
+        storage: &Storage,
+        depth: u32,
+        file: &mut Compound<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Result<Self, ExtractError> {
+        let mut all = Self::default();
+        for path in storage.within(file, "__attach_version1.0_#") {
+            let attached = Storage::open(file, path, Some(storage), reading)?;
+            let name = first(&attached, &ATTACHMENT_NAMES, file, reading)?;
+            if let Some(inner) = attached
+                .embedded(file)
+                .filter(|_| depth < reading.limits().depth)
+            {
+                all.names.extend(name.clone());
+                all.messages.push((name, inner));
+                continue;
+            }
+            match attached_file(&attached, name, file, reading)? {
+                Some(one) if one.is_multipart() => all.signed.push(one.bytes.into_owned()),
+                Some(one) => {
+                    all.names.extend(one.name.clone());
+                    all.files.push(one);
+                }
+                None => {
+                    reading.note("left out: an attachment that is an object of another program")
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
 /// Reads the message in a storage.
 fn at(
     file: &mut Compound<'_>,
@@ -70,52 +116,48 @@ fn at(
 ) -> Result<Read, ExtractError> {
     let storage = Storage::open(file, base, None, reading)?;
     let mut envelope = envelope(&storage, file, reading)?;
-    let mut files = Vec::new();
-    let mut signed = Vec::new();
-    let mut messages = Vec::new();
-    for path in storage.within(file, "__attach_version1.0_#") {
-        let attached = Storage::open(file, path, Some(&storage), reading)?;
-        let name = first(&attached, &ATTACHMENT_NAMES, file, reading)?;
-        if let Some(inner) = attached
-            .embedded(file)
-            .filter(|_| depth < reading.limits().depth)
-        {
-            messages.push(inner);
-            continue;
-        }
-        match attached_file(&attached, name, file, reading)? {
-            Some(attached) if attached.is_multipart() => signed.push(attached.bytes),
-            Some(attached) => {
-                envelope.attachments.extend(attached.name.clone());
-                files.push(attached);
-            }
-            None => reading.note("left out: an attachment that is an object of another program"),
-        }
-    }
+    let attached = Attached::to(&storage, depth, file, reading)?;
+    envelope.attachments = attached.names;
     let mut text = Elements::of(reading.made());
     envelope.push_to(&mut text);
     let addresses = text.len();
     let mut shown = Shown::new();
-    add_body(&storage, &files, &mut shown, &mut text, file, reading)?;
-    let mut attached: Vec<Page> = Vec::new();
-    for bytes in &signed {
-        // What was signed is there as it was sent, and its text mostly once more as properties.
-        let inner = Part::of_message(bytes, reading)?;
-        let inner = message::read(&inner, reading)?.pages;
-        let is_known = text.len() > addresses;
-        attached.extend(inner.into_iter().skip(usize::from(is_known)));
-    }
-    for (index, file) in files.iter().enumerate() {
+    add_body(
+        &storage,
+        &attached.files,
+        &mut shown,
+        &mut text,
+        file,
+        reading,
+    )?;
+    let is_known = text.len() > addresses;
+    let mut further = signed_pages(&attached.signed, is_known, reading)?;
+    for (index, file) in attached.files.iter().enumerate() {
         if !shown.contains_key(&index) {
-            attached.extend(attachment::read(file, &mut text, reading)?);
+            further.extend(attachment::read(file, &mut text, reading)?);
         }
     }
-    for path in messages {
-        attached.extend(at(file, path, depth + 1, reading)?.into_titled_pages());
+    for (name, path) in attached.messages {
+        further.extend(at(file, path, depth + 1, reading)?.into_titled_pages(name));
     }
     let mut pages = pages::declared(None, Metadata::new(), text.into_vec());
-    pages.append(&mut attached);
+    pages.append(&mut further);
     Ok(Read { envelope, pages })
+}
+
+/// Returns the pages of messages as they were signed, of which the text is mostly known as properties.
+fn signed_pages(
+    signed: &[Vec<u8>],
+    is_known: bool,
+    reading: &mut Reading<'_>,
+) -> Result<Vec<Page>, ExtractError> {
+    let mut pages = Vec::new();
+    for bytes in signed {
+        let message = Part::of_message(bytes, reading)?;
+        let inner = message::read(&message, reading)?.pages;
+        pages.extend(inner.into_iter().skip(usize::from(is_known)));
+    }
+    Ok(pages)
 }
 
 fn attached_file(
@@ -153,6 +195,17 @@ fn envelope(
         let address = first(storage, &SENDER_ADDRESSES, file, reading)?;
         envelope.add("from", written(name, address));
     }
+    add_recipients(&mut envelope, storage, file, reading)?;
+    Ok(envelope)
+}
+
+/// Adds the recipients that the headers do not name: one by one, or as they are displayed.
+fn add_recipients(
+    envelope: &mut Envelope,
+    storage: &Storage,
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<(), ExtractError> {
     let mut recipients = Vec::new();
     for path in storage.within(file, "__recip_version1.0_#") {
         let recipient = Storage::open(file, path, Some(storage), reading)?;
@@ -177,7 +230,7 @@ fn envelope(
             envelope.add(field, storage.text(file, displayed, reading)?);
         }
     }
-    Ok(envelope)
+    Ok(())
 }
 
 /// Returns what the headers say with which a message came; one that was not sent has none.
@@ -244,28 +297,20 @@ fn add_body(
         }
         None => None,
     };
-    let mut page = storage.text(file, PAGE, reading)?;
-    if page.is_none() {
-        let bytes = storage.bytes(file, PAGE, reading)?;
-        page = bytes.map(|bytes| storage.page(&bytes, reading));
-    }
+    let page = declared_page(storage, file, reading)?;
     let page = page.or_else(|| rtf.as_deref().and_then(rtf::encapsulated_page));
     if let Some(page) = page {
         if alternative::covers_page(&page, &body) {
             return message::add_page(&page, files, shown, text, reading);
         }
     } else if let Some(rtf) = rtf {
-        let document = reading.nested(b"body.rtf", &rtf);
-        let document = reading.tolerated("the formatted text", document)?;
-        let pages = document.map(|document| document.pages).unwrap_or_default();
-        let elements = || pages.iter().flat_map(|page| &page.elements);
-        let words: Vec<&str> = elements()
-            .filter_map(|element| element.text.as_deref())
+        let formatted = formatted(&rtf, reading)?;
+        let words: Vec<&str> = formatted
+            .iter()
+            .filter_map(|one| one.text.as_deref())
             .collect();
         if alternative::covers(&words.join(" "), &body) {
-            for element in elements() {
-                text.push(element.clone());
-            }
+            text.append(formatted);
             return Ok(());
         }
     }
@@ -273,4 +318,25 @@ fn add_body(
         text.push_text(Category::NarrativeText, paragraph, &Metadata::new());
     }
     Ok(())
+}
+
+/// Returns the page that is there as such, as text or as bytes.
+fn declared_page(
+    storage: &Storage,
+    file: &mut Compound<'_>,
+    reading: &mut Reading<'_>,
+) -> Result<Option<String>, ExtractError> {
+    if let Some(page) = storage.text(file, PAGE, reading)? {
+        return Ok(Some(page));
+    }
+    let bytes = storage.bytes(file, PAGE, reading)?;
+    Ok(bytes.map(|bytes| storage.page(&bytes, reading)))
+}
+
+/// Returns the elements of a text in RTF; none, with a note, if it cannot be read.
+fn formatted(rtf: &[u8], reading: &mut Reading<'_>) -> Result<Vec<Element>, ExtractError> {
+    let document = reading.nested(b"body.rtf", rtf);
+    let document = reading.tolerated("the formatted text", document)?;
+    let pages = document.into_iter().flat_map(|document| document.pages);
+    Ok(pages.flat_map(|page| page.elements).collect())
 }

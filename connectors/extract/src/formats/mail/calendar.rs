@@ -1,0 +1,302 @@
+//! Invitations and other entries of a calendar within a message (iCalendar, RFC 5545).
+//!
+//! What people wrote and agreed is read: what, when, where, who. Identifiers, stamps, alarms and descriptions of time
+//! zones change by themselves or are for programs.
+
+use std::borrow::Cow;
+
+use dpe_connector::content::{Category, Metadata};
+
+use crate::elements::Elements;
+use crate::formats::plain;
+use crate::times;
+
+/// What is read of an entry.
+static READ: [(&str, Kind); 15] = [
+    ("SUMMARY", Kind::Title),
+    ("DTSTART", Kind::Time),
+    ("DTEND", Kind::Time),
+    ("DUE", Kind::Time),
+    ("DURATION", Kind::Value),
+    ("RRULE", Kind::Value),
+    ("LOCATION", Kind::Value),
+    ("RESOURCES", Kind::Value),
+    ("CATEGORIES", Kind::Value),
+    ("CONTACT", Kind::Value),
+    ("URL", Kind::Value),
+    ("ORGANIZER", Kind::Person),
+    ("ATTENDEE", Kind::Person),
+    ("DESCRIPTION", Kind::Text),
+    ("COMMENT", Kind::Text),
+];
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Title,
+    Time,
+    Value,
+    Person,
+    Text,
+}
+
+/// One line of a calendar: a property with its parameters and its value as written.
+struct Property<'l> {
+    name: String,
+    parameters: Vec<(&'l str, &'l str)>,
+    value: &'l str,
+}
+
+/// Adds what the entries of a calendar say. `false` if the text is no calendar with entries, and nothing was added.
+pub(super) fn add(text: &str, elements: &mut Elements) -> bool {
+    let mut open: Vec<String> = Vec::new();
+    let mut has_entries = false;
+    for line in lines(text) {
+        let Some(property) = property(&line) else {
+            continue;
+        };
+        match &*property.name {
+            "BEGIN" if open.len() < MAX_DEPTH => open.push(property.value.to_ascii_uppercase()),
+            "END" => drop(open.pop()),
+            _ if is_entry(&open) => {
+                has_entries = true;
+                add_property(&property, elements);
+            }
+            _ => {}
+        }
+    }
+    has_entries
+}
+
+/// Calendar, entry and what is within it.
+const MAX_DEPTH: usize = 8;
+
+fn is_entry(open: &[String]) -> bool {
+    match open {
+        [calendar, entry] => {
+            calendar == "VCALENDAR" && matches!(&**entry, "VEVENT" | "VTODO" | "VJOURNAL")
+        }
+        _ => false,
+    }
+}
+
+fn add_property(property: &Property<'_>, elements: &mut Elements) {
+    let known = READ.iter().find(|known| known.0 == property.name);
+    let Some((name, kind)) = known else { return };
+    let name = name.to_ascii_lowercase();
+    let said = |label: &str| {
+        let mut metadata = Metadata::new();
+        metadata.insert(label.to_owned(), name.as_str().into());
+        metadata
+    };
+    match kind {
+        Kind::Title => elements.push_text(
+            Category::Title,
+            &unescaped(property.value),
+            &Metadata::new(),
+        ),
+        Kind::Time => elements.push_text(Category::FormKeysValues, &time(property), &said("name")),
+        Kind::Value => {
+            let value = unescaped(property.value);
+            elements.push_text(Category::FormKeysValues, value.trim(), &said("name"));
+        }
+        Kind::Person => {
+            elements.push_text(Category::EmailAddress, &person(property), &said("field"))
+        }
+        Kind::Text => {
+            for paragraph in plain::paragraphs(&unescaped(property.value)) {
+                elements.push_text(Category::NarrativeText, paragraph, &said("name"));
+            }
+        }
+    }
+}
+
+/// Returns the lines, put together where they were folded (RFC 5545, 3.1).
+fn lines(text: &str) -> Vec<Cow<'_, str>> {
+    let mut lines: Vec<Cow<'_, str>> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix([' ', '\t']), lines.last_mut()) {
+            (Some(rest), Some(last)) => last.to_mut().push_str(rest),
+            _ => lines.push(line.into()),
+        }
+    }
+    lines
+}
+
+/// Takes a line apart: `NAME;PARAMETER="a:b":value`.
+fn property(line: &str) -> Option<Property<'_>> {
+    let mut parts = Vec::new();
+    let mut is_quoted = false;
+    let mut start = 0;
+    for (at, byte) in line.bytes().enumerate() {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b';' if !is_quoted => {
+                parts.push(&line[start..at]);
+                start = at + 1;
+            }
+            b':' if !is_quoted => {
+                parts.push(&line[start..at]);
+                let parameters = parts.iter().skip(1);
+                return Some(Property {
+                    name: parts[0].trim().to_ascii_uppercase(),
+                    parameters: parameters.filter_map(|one| one.split_once('=')).collect(),
+                    value: line[at + 1..].trim_end(),
+                });
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+impl Property<'_> {
+    fn parameter(&self, wanted: &str) -> Option<&str> {
+        let mut parameters = self.parameters.iter();
+        let (_, value) = parameters.find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
+        Some(value.trim_matches('"')).filter(|value| !value.is_empty())
+    }
+}
+
+/// Returns a name with its address.
+fn person(property: &Property<'_>) -> String {
+    let scheme = property.value.get(..7);
+    let address = match scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:")) {
+        true => &property.value[7..],
+        false => property.value,
+    };
+    match property.parameter("CN") {
+        Some(name) if name != address && !address.is_empty() => format!("{name} <{address}>"),
+        Some(name) => name.to_owned(),
+        None => address.to_owned(),
+    }
+}
+
+/// Returns a time as RFC 3339 as far as it is one; a time of some place stays one, with the zone's name beside it.
+fn time(property: &Property<'_>) -> String {
+    let value = property.value.trim();
+    let (local, is_utc) = match value.strip_suffix('Z') {
+        Some(local) => (local, true),
+        None => (value, false),
+    };
+    let Some(date) = extended(local) else {
+        return value.to_owned();
+    };
+    match property.parameter("TZID") {
+        _ if is_utc => format!("{date}Z"),
+        Some(zone) if local.len() > 8 => format!("{date} {zone}"),
+        _ => date,
+    }
+}
+
+/// Returns `20240131T090000` as `2024-01-31T09:00:00`, and a date alone likewise.
+fn extended(value: &str) -> Option<String> {
+    let digits = |from: usize, to: usize| {
+        let digits = value.get(from..to)?;
+        digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then_some(digits)
+    };
+    let date = format!("{}-{}-{}", digits(0, 4)?, digits(4, 6)?, digits(6, 8)?);
+    let extended = match value.len() {
+        8 => date,
+        15 if value.as_bytes()[8] == b'T' => {
+            let (hour, minute, second) = (digits(9, 11)?, digits(11, 13)?, digits(13, 15)?);
+            format!("{date}T{hour}:{minute}:{second}")
+        }
+        _ => return None,
+    };
+    times::rfc3339(&extended).map(|_| extended)
+}
+
+/// Undoes the escapes of a text (RFC 5545, 3.3.11).
+fn unescaped(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some('n' | 'N') => text.push('\n'),
+                Some(escaped @ ('\\' | ';' | ',' | '"')) => text.push(escaped),
+                Some(other) => text.extend(['\\', other]),
+                None => text.push('\\'),
+            },
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use dpe_connector::content::Category;
+
+    use super::add;
+    use crate::elements::Elements;
+
+    fn read(calendar: &str) -> Vec<(Category, String)> {
+        let mut elements = Elements::default();
+        add(calendar, &mut elements);
+        let elements = elements.into_vec().into_iter();
+        elements
+            .map(|element| (element.category, element.text.unwrap_or_default()))
+            .collect()
+    }
+
+    #[test]
+    fn entry_says_what_when_where_and_who() {
+        // Property forms as RFC 5545 has them.
+        let entry = "BEGIN:VCALENDAR\nPRODID:x\nBEGIN:VTIMEZONE\nTZID:America/New_York\nEND:VTIMEZONE\n\
+            BEGIN:VEVENT\nUID:1\nDTSTAMP:19960704T120000Z\n\
+            ORGANIZER;CN=\"Doe: John\":mailto:jdoe@example.com\n\
+            DTSTART;TZID=America/New_York:19970714T133000\nDTEND:19970714T170000Z\nDUE;VALUE=DATE:19970715\n\
+            SUMMARY:Department\n  Party\nLOCATION:Room \\, 5\\; left\n\
+            DESCRIPTION:First\\nline\\n\\nsecond \\\\ paragraph\n\
+            BEGIN:VALARM\nDESCRIPTION:alarm\nEND:VALARM\nEND:VEVENT\nEND:VCALENDAR\n";
+        let expected = [
+            (Category::EmailAddress, "Doe: John <jdoe@example.com>"),
+            (
+                Category::FormKeysValues,
+                "1997-07-14T13:30:00 America/New_York",
+            ),
+            (Category::FormKeysValues, "1997-07-14T17:00:00Z"),
+            (Category::FormKeysValues, "1997-07-15"),
+            (Category::Title, "Department Party"),
+            (Category::FormKeysValues, "Room , 5; left"),
+            (Category::NarrativeText, "First\nline"),
+            (Category::NarrativeText, "second \\ paragraph"),
+        ];
+        let expected = expected.map(|(category, text)| (category, text.to_owned()));
+        assert_eq!(read(entry), expected);
+    }
+
+    #[test]
+    fn what_has_no_entries_is_no_calendar() {
+        let mut elements = Elements::default();
+        for text in [
+            "words",
+            "SUMMARY:words",
+            "BEGIN:VCALENDAR\nSUMMARY:x\nEND:VCALENDAR",
+        ] {
+            assert!(!add(text, &mut elements), "{text}");
+        }
+        assert!(elements.is_empty());
+    }
+
+    #[test]
+    fn odd_values_stay_as_written() {
+        let entry = |line: &str| {
+            format!("BEGIN:VCALENDAR\nBEGIN:VEVENT\n{line}\nEND:VEVENT\nEND:VCALENDAR")
+        };
+        for (line, text) in [
+            ("DTSTART:soon", "soon"),
+            ("DTSTART:20240199T250000", "20240199T250000"),
+            ("dtstart:2024é131", "2024é131"),
+            ("ATTENDEE:tel:+1", "tel:+1"),
+            ("SUMMARY:a\\x\\", "a\\x\\"),
+        ] {
+            assert_eq!(read(&entry(line))[0].1, text);
+        }
+        assert!(read(&entry("SUMMARY;X=\":no end")).is_empty());
+    }
+}
