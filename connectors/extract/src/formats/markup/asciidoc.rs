@@ -1,8 +1,6 @@
 //! AsciiDoc, by its lines.
 
-use dpe_connector::content::DocumentHead;
-
-use super::inline::{Link, Notation};
+use super::inline::{Link, Notation, no_reference};
 use super::org::dedented;
 use super::writer::{Writer, indent};
 use crate::flow::Container;
@@ -14,6 +12,8 @@ use crate::{Document, ExtractError, decode};
 const ASCIIDOC: Notation = Notation {
     marks: &["**", "__", "``", "##", "*", "_", "`", "#"],
     link,
+    reference: no_reference,
+    literal: None,
 };
 
 const ADMONITIONS: [(&str, &str); 5] = [
@@ -57,7 +57,7 @@ fn link(text: &str) -> Option<Link<'_>> {
             .split_once(',')
             .map_or(inner, |(_, words)| words.trim());
         return (!words.is_empty()).then_some(Link {
-            words,
+            words: words.into(),
             url: "",
             length: inner.len() + 4,
         });
@@ -80,7 +80,7 @@ fn link(text: &str) -> Option<Link<'_>> {
         words
     };
     Some(Link {
-        words,
+        words: words.into(),
         url,
         length: end + inner.len() + 2,
     })
@@ -123,14 +123,6 @@ fn block(lines: &[&str], depth: usize, announced: &mut Announced, writer: &mut W
         declare(name, value, writer);
         return 1;
     }
-    if !writer.has_lines() && indent(line) > 0 && item(text).is_none() {
-        let count = paragraph_length(lines);
-        writer.code(
-            &dedented(&lines[..count]),
-            announced.language.take().as_deref(),
-        );
-        return count;
-    }
     if !writer.has_lines()
         && let Some(length) = whole_paragraph(lines, announced, writer)
     {
@@ -145,6 +137,10 @@ fn block(lines: &[&str], depth: usize, announced: &mut Announced, writer: &mut W
 fn whole_paragraph(lines: &[&str], announced: &Announced, writer: &mut Writer) -> Option<usize> {
     let count = paragraph_length(lines);
     let lines = &lines[..count];
+    if indent(lines[0]) > 0 && item(lines[0].trim_end()).is_none() {
+        writer.code(&dedented(lines), announced.language.as_deref());
+        return Some(count);
+    }
     if matches!(announced.style.as_str(), "source" | "listing" | "literal") {
         writer.code(&lines.join("\n"), announced.language.as_deref());
         return Some(count);
@@ -377,29 +373,18 @@ fn container(mark: char, style: &str, inner: &[&str], depth: usize, writer: &mut
     if is_quote {
         writer.flow.open(Container::Quote { alert });
     }
-    // Lists around it go on after it.
-    let mut part = Writer::new(
-        &ASCIIDOC,
-        DocumentHead::default(),
-        inner,
-        writer.flow.made(),
-    );
-    std::mem::swap(&mut part.flow, &mut writer.flow);
-    blocks(inner, depth + 1, &mut part);
-    part.end_lists();
-    std::mem::swap(&mut part.flow, &mut writer.flow);
+    writer.within(inner, |part| blocks(inner, depth + 1, part));
     if is_quote {
         writer.flow.close();
     }
 }
 
-/// Reads the cells of a table: they begin with a bar, and rows have as many as the first line, or as declared.
+/// Reads a table: rows have as many cells as the first line, or as declared.
 fn table(fence: &str, lines: &[&str], announced: &Announced, writer: &mut Writer) {
     let bar = match fence.chars().next() {
-        Some('|') => '|',
-        Some('!') => '!',
-        _ => {
-            let separator = if fence.starts_with(',') { ',' } else { ':' };
+        Some(bar @ ('|' | '!')) => bar,
+        separator => {
+            let separator = separator.unwrap_or(',');
             let rows = lines.iter().filter(|line| !line.trim().is_empty());
             let cells = |line: &&str| {
                 line.split(separator)
@@ -410,11 +395,28 @@ fn table(fence: &str, lines: &[&str], announced: &Announced, writer: &mut Writer
             return writer.table(&rows, usize::from(announced.has_header));
         }
     };
+    let (cells, of_first_line) = cells(bar, lines);
+    let columns = match announced.columns {
+        0 => of_first_line,
+        declared => declared,
+    };
+    let first_line = lines.iter().position(|line| !line.trim().is_empty());
+    let second_line = first_line.and_then(|first| lines.get(first + 1));
+    let has_header = announced.has_header || second_line.is_some_and(|line| line.trim().is_empty());
+    let rows: Vec<Vec<String>> = cells
+        .chunks(columns.max(1))
+        .map(<[String]>::to_vec)
+        .collect();
+    let headers = usize::from(has_header && rows.len() > 1);
+    writer.table(&rows, headers);
+}
+
+/// Returns the cells of a table, each of which begins with a bar, and how many are in the first line that has some.
+fn cells(bar: char, lines: &[&str]) -> (Vec<String>, usize) {
     let mut cells: Vec<String> = Vec::new();
-    let mut columns = announced.columns;
+    let mut of_first_line = 0;
     for line in lines {
-        let text = line.trim();
-        let mut pieces = text.split(bar);
+        let mut pieces = line.trim().split(bar);
         let before = pieces.next().unwrap_or_default();
         // Before the first bar of a line is the end of the cell before, or how the cell is set.
         if !before.is_empty() && !is_cell_setting(before) {
@@ -428,26 +430,12 @@ fn table(fence: &str, lines: &[&str], announced: &Announced, writer: &mut Writer
                 None => cells.push(before.trim().to_owned()),
             }
         }
-        for piece in pieces {
-            cells.push(without_setting(piece).to_owned());
-        }
-        if columns == 0 {
-            columns = cells.len();
+        cells.extend(pieces.map(|piece| without_setting(piece).to_owned()));
+        if of_first_line == 0 {
+            of_first_line = cells.len();
         }
     }
-    let first_line = lines.iter().position(|line| !line.trim().is_empty());
-    let has_header = announced.has_header
-        || first_line.is_some_and(|first| {
-            lines
-                .get(first + 1)
-                .is_some_and(|line| line.trim().is_empty())
-        });
-    let rows: Vec<Vec<String>> = cells
-        .chunks(columns.max(1))
-        .map(<[String]>::to_vec)
-        .collect();
-    let headers = usize::from(has_header && rows.len() > 1);
-    writer.table(&rows, headers);
+    (cells, of_first_line)
 }
 
 /// Whether a text before a bar says how the next cell is set: `2+`, `.3+`, `a`, `^.^s`.

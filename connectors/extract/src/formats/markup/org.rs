@@ -1,6 +1,6 @@
 //! Org, by its lines.
 
-use super::inline::{Link, Notation};
+use super::inline::{Link, Notation, no_reference};
 use super::writer::{Writer, after_number, indent};
 use crate::flow::Container;
 use crate::format::Format;
@@ -11,6 +11,8 @@ use crate::{Document, ExtractError, decode};
 const ORG: Notation = Notation {
     marks: &["*", "/", "_", "=", "~", "+"],
     link,
+    reference: no_reference,
+    literal: None,
 };
 
 /// Reads an Org text. What `#+` lines declare of title, author, date, keywords, description and language is metadata.
@@ -36,7 +38,7 @@ fn link(text: &str) -> Option<Link<'_>> {
     let (url, words) = inner.split_once("][").unwrap_or((inner, inner));
     let is_text = !words.is_empty() && !words.contains('[');
     is_text.then_some(Link {
-        words,
+        words: words.into(),
         url,
         length: inner.len() + 4,
     })
@@ -58,30 +60,18 @@ fn block(lines: &[&str], writer: &mut Writer) -> usize {
     if let Some(keyword) = text.strip_prefix("#+") {
         return keyword_line(keyword, lines, writer);
     }
-    if text == "#" || text.starts_with("# ") {
-        return gathered(
-            lines,
-            |line| line == "#" || line.starts_with("# "),
-            writer,
-            |writer, text| {
-                writer.raw(text);
-            },
-        );
+    if begins(text, "#") {
+        let comment = gathered(lines, "#", str::trim);
+        writer.raw(&comment.join("\n"));
+        return comment.len();
     }
-    if text == ":" || text.starts_with(": ") {
-        let is_literal = |line: &str| line == ":" || line.starts_with(": ");
-        let count = lines
-            .iter()
-            .take_while(|line| is_literal(line.trim()))
-            .count();
-        let code = lines[..count].iter().map(|line| {
-            line.trim()
-                .trim_start_matches(':')
-                .strip_prefix(' ')
-                .unwrap_or_default()
+    if begins(text, ":") {
+        let code = gathered(lines, ":", |line| {
+            let text = line.trim().trim_start_matches(':');
+            text.strip_prefix(' ').unwrap_or_default()
         });
-        writer.code(&code.collect::<Vec<_>>().join("\n"), None);
-        return count;
+        writer.code(&code.join("\n"), None);
+        return code.len();
     }
     if is_drawer(text) {
         return drawer(lines, writer);
@@ -89,12 +79,13 @@ fn block(lines: &[&str], writer: &mut Writer) -> usize {
     if text.starts_with('|') {
         return table(lines, writer);
     }
-    if text.len() >= 5 && text.bytes().all(|byte| byte == b'-') {
-        writer.end_lists();
-        writer.flow.page_break();
-        return 1;
+    match text.len() >= 5 && text.bytes().all(|byte| byte == b'-') {
+        true => {
+            writer.end_lists();
+            writer.flow.page_break();
+        }
+        false => paragraph_line(line, writer),
     }
-    paragraph_line(line, writer);
     1
 }
 
@@ -176,21 +167,24 @@ fn delimited(name: &str, arguments: &str, lines: &[&str], writer: &mut Writer) {
             if is_quote {
                 writer.flow.open(Container::Quote { alert: None });
             }
-            let mut at = 0;
-            while at < lines.len() {
-                // A block within a block is text: they do not nest by intention.
-                match lines[at].trim().starts_with("#+") {
-                    true => {
-                        writer.line(lines[at]);
-                        at += 1;
-                    }
-                    false => at += block(&lines[at..], writer),
-                }
-            }
-            writer.end_lists();
+            writer.within(lines, |part| within(lines, part));
             if is_quote {
                 writer.flow.close();
             }
+        }
+    }
+}
+
+/// Reads the lines of a block. A block within a block is text: they do not nest by intention.
+fn within(lines: &[&str], writer: &mut Writer) {
+    let mut at = 0;
+    while at < lines.len() {
+        match lines[at].trim().starts_with("#+") {
+            true => {
+                writer.line(lines[at]);
+                at += 1;
+            }
+            false => at += block(&lines[at..], writer),
         }
     }
 }
@@ -261,16 +255,16 @@ fn table(lines: &[&str], writer: &mut Writer) -> usize {
     count
 }
 
-fn gathered(
-    lines: &[&str],
-    belongs: impl Fn(&str) -> bool,
-    writer: &mut Writer,
-    write: impl Fn(&mut Writer, &str),
-) -> usize {
-    let count = lines.iter().take_while(|line| belongs(line.trim())).count();
-    let text: Vec<&str> = lines[..count].iter().map(|line| line.trim()).collect();
-    write(writer, &text.join("\n"));
-    count
+/// Whether a line has a mark before its text, or nothing else.
+fn begins(line: &str, mark: &str) -> bool {
+    let rest = line.strip_prefix(mark);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Returns the texts of the lines that have the mark of the first.
+fn gathered<'t>(lines: &[&'t str], mark: &str, text: impl Fn(&'t str) -> &'t str) -> Vec<&'t str> {
+    let marked = lines.iter().take_while(|line| begins(line.trim(), mark));
+    marked.map(|line| text(line)).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dpe_connector::content::{Category, DocumentHead};
 
-use super::inline::{Notation, flat};
+use super::inline::{Notation, Targets, flat};
 use crate::Document;
 use crate::elements::VALUE_BYTES;
 use crate::flow::{Container, Flow, title};
@@ -19,6 +19,7 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Writer {
     pub(super) flow: Flow,
     notation: &'static Notation,
+    targets: Targets,
     /// Lines of the paragraph that is not finished.
     lines: Vec<String>,
     /// How far the markers of the open lists are indented, and whether they are ordered.
@@ -38,11 +39,31 @@ impl Writer {
         Self {
             flow: Flow::of(made),
             notation,
+            targets: Targets::new(),
             lines: Vec::new(),
             lists: Vec::new(),
             ends: (last_ends(lines), lines.len()),
             head,
         }
+    }
+
+    /// Says where the targets lead that links of the text name.
+    pub(super) fn with_targets(self, targets: Targets) -> Self {
+        Self { targets, ..self }
+    }
+
+    /// Reads a part of the text, in which blocks end that begin in it. Lists around it go on after it.
+    pub(super) fn within(&mut self, lines: &[&str], read: impl FnOnce(&mut Writer)) {
+        let mut part = Self::new(
+            self.notation,
+            DocumentHead::default(),
+            lines,
+            self.flow.made(),
+        );
+        std::mem::swap(&mut part.flow, &mut self.flow);
+        read(&mut part);
+        part.end_lists();
+        std::mem::swap(&mut part.flow, &mut self.flow);
     }
 
     /// Returns where the line is that ends a block, if it comes in the lines that are left.
@@ -64,8 +85,18 @@ impl Writer {
     pub(super) fn flush(&mut self) {
         if !self.lines.is_empty() {
             let text = std::mem::take(&mut self.lines).join("\n");
-            self.flow.paragraph(flat(&text, self.notation));
+            self.paragraph(&text);
         }
+    }
+
+    /// Adds a paragraph whose lines begin as they are written.
+    pub(super) fn paragraph(&mut self, text: &str) {
+        let text = self.flat(text);
+        self.flow.paragraph(text);
+    }
+
+    fn flat(&self, text: &str) -> Flat {
+        flat(text, self.notation, &self.targets)
     }
 
     /// Whether a paragraph is under way.
@@ -123,13 +154,14 @@ impl Writer {
     pub(super) fn heading(&mut self, level: usize, text: &str) {
         self.end_lists();
         let level = level.clamp(1, 6) as u64;
-        self.flow.heading(level, flat(text, self.notation));
+        let text = self.flat(text);
+        self.flow.heading(level, text);
     }
 
     pub(super) fn caption(&mut self, text: &str) {
         self.flush();
-        self.flow
-            .text(Category::FigureCaption, flat(text, self.notation));
+        let text = self.flat(text);
+        self.flow.text(Category::FigureCaption, text);
     }
 
     pub(super) fn code(&mut self, text: &str, language: Option<&str>) {
@@ -169,7 +201,7 @@ impl Writer {
         self.flush();
         let mut grid = Grid::new();
         for (index, row) in rows.iter().enumerate() {
-            let cells: Vec<Flat> = row.iter().map(|cell| flat(cell, self.notation)).collect();
+            let cells: Vec<Flat> = row.iter().map(|cell| self.flat(cell)).collect();
             grid.row(
                 index < headers,
                 cells.iter().map(|cell| Cell {
@@ -191,7 +223,7 @@ impl Writer {
     }
 
     pub(super) fn declare_title(&mut self, text: &str) {
-        let words = flat(text, self.notation).text;
+        let words = self.flat(text).text;
         self.head.title = self.head.title.take().or_else(|| title(&words));
     }
 
@@ -246,7 +278,7 @@ pub(super) fn after_number(line: &str) -> Option<&str> {
         _ => return None,
     };
     let rest = rest.strip_prefix(['.', ')'])?;
-    (rest.is_empty() || rest.starts_with(' ')).then_some(rest)
+    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(rest)
 }
 
 #[cfg(test)]

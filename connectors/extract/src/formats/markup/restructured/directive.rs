@@ -1,5 +1,6 @@
 //! What begins with two dots: directives, targets, footnotes, comments.
 
+use super::reference::footnote_label;
 use super::{Reader, indented_like_first};
 use crate::flow::Container;
 
@@ -15,7 +16,7 @@ impl Reader {
         if let Some((label, first)) = text.strip_prefix('[').and_then(|text| text.split_once(']'))
             && !label.is_empty()
         {
-            let label = label.trim_start_matches('#').to_owned();
+            let label = footnote_label(label).to_owned();
             self.writer.end_lists();
             self.writer.flow.open(Container::Footnote { label });
             let mut whole = vec![first.trim_start()];
@@ -45,35 +46,19 @@ impl Reader {
         self.writer.end_lists();
         match name {
             "code" | "code-block" | "sourcecode" | "highlight" if !content.is_empty() => {
-                if let Some(caption) = option("caption") {
-                    self.writer.caption(caption);
-                }
-                let language = Some(argument).filter(|language| !language.is_empty());
-                self.writer
-                    .code(content.join("\n").trim_matches('\n'), language);
+                self.code(argument, option("caption"), &content);
             }
             "parsed-literal" | "literalinclude" | "prompt" if !content.is_empty() => {
-                self.writer
-                    .code(content.join("\n").trim_matches('\n'), None);
+                self.code("", None, &content);
             }
-            "image" | "figure" => {
-                let of = |name| option(name).unwrap_or_default();
-                self.writer.picture(argument, of("alt"), of("target"));
-                let text = content.join("\n");
-                if !text.trim().is_empty() {
-                    self.writer.caption(text.trim());
-                }
-            }
+            "image" | "figure" => self.picture(argument, &option, &content),
             "math" => {
                 let formula = [&[argument][..], &content].concat().join("\n");
                 self.writer.flow.formula(&formula);
             }
-            "note" | "tip" | "hint" | "important" | "warning" | "attention" | "caution"
-            | "danger" | "error" | "seealso" | "admonition" | "topic" | "sidebar" => {
-                self.marked(name, argument, &content, depth);
-            }
-            "epigraph" | "highlights" | "pull-quote" | "container" | "compound" | "centered"
-            | "rubric" | "only" | "versionadded" | "versionchanged" | "deprecated" => {
+            _ if is_setting(name, argument, &content) => {}
+            _ if is_admonition(name) => self.marked(name, argument, &content, depth),
+            _ if is_container(name) => {
                 if !argument.is_empty() {
                     self.writer.line(argument);
                     self.writer.flush();
@@ -83,15 +68,43 @@ impl Reader {
             "table" | "csv-table" | "list-table" => {
                 self.table(name, argument, &option, &content, depth)
             }
-            "meta" => {
-                for (name, value) in &options {
-                    if matches!(*name, "description" | "keywords" | "author") {
-                        self.writer.declare(name, value);
-                    }
+            _ => {
+                if name == "meta" {
+                    self.meta(&options);
                 }
                 self.kept(name, argument, body);
             }
-            _ => self.kept(name, argument, body),
+        }
+    }
+
+    fn code(&mut self, language: &str, caption: Option<&str>, content: &[&str]) {
+        if let Some(caption) = caption {
+            self.writer.caption(caption);
+        }
+        let language = Some(language).filter(|language| !language.is_empty());
+        self.writer
+            .code(content.join("\n").trim_matches('\n'), language);
+    }
+
+    fn picture<'o>(
+        &mut self,
+        url: &str,
+        option: &impl Fn(&str) -> Option<&'o str>,
+        content: &[&str],
+    ) {
+        let of = |name| option(name).unwrap_or_default();
+        self.writer.picture(url, of("alt"), of("target"));
+        let text = content.join("\n");
+        if !text.trim().is_empty() {
+            self.writer.caption(text.trim());
+        }
+    }
+
+    fn meta(&mut self, options: &Options<'_>) {
+        for (name, value) in options {
+            if matches!(*name, "description" | "keywords" | "author") {
+                self.writer.declare(name, value);
+            }
         }
     }
 
@@ -148,6 +161,53 @@ impl Reader {
             _ => self.blocks(content, depth + 1),
         }
     }
+}
+
+/// Whether a directive only sets how others look or where something generated goes.
+fn is_setting(name: &str, argument: &str, content: &[&str]) -> bool {
+    let has_content = content.iter().any(|line| !line.trim().is_empty());
+    match name {
+        "highlight" | "default-role" | "sectnum" | "section-numbering" => !has_content,
+        "contents" | "toctree" => !has_content && argument.is_empty(),
+        _ => false,
+    }
+}
+
+fn is_admonition(name: &str) -> bool {
+    let names = [
+        "note",
+        "tip",
+        "hint",
+        "important",
+        "warning",
+        "attention",
+        "caution",
+        "danger",
+        "error",
+        "seealso",
+        "admonition",
+        "topic",
+        "sidebar",
+    ];
+    names.contains(&name)
+}
+
+/// Whether a directive is a name for a part of the text.
+fn is_container(name: &str) -> bool {
+    let names = [
+        "epigraph",
+        "highlights",
+        "pull-quote",
+        "container",
+        "compound",
+        "centered",
+        "rubric",
+        "only",
+        "versionadded",
+        "versionchanged",
+        "deprecated",
+    ];
+    names.contains(&name)
 }
 
 /// Returns the name of a directive and what follows it on the line; a substitution's too.

@@ -1,9 +1,10 @@
 //! reStructuredText: blocks by their lines and indentation.
 
 mod directive;
+mod reference;
 mod table;
 
-use super::inline::{Link, Notation};
+use super::inline::Notation;
 use super::writer::{Writer, after_number, indent};
 use crate::flow::Container;
 use crate::format::Format;
@@ -13,7 +14,9 @@ use crate::{Document, ExtractError, decode};
 
 const RESTRUCTURED: Notation = Notation {
     marks: &["``", "**", "*", "`"],
-    link,
+    link: reference::link,
+    reference: reference::word,
+    literal: Some("``"),
 };
 
 /// Blocks indented deeper are code.
@@ -27,44 +30,13 @@ pub(crate) fn read(
 ) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
     let lines: Vec<&str> = text.lines().collect();
+    let writer = Writer::new(&RESTRUCTURED, head(format), &[], reading.made());
     let mut reader = Reader {
-        writer: Writer::new(&RESTRUCTURED, head(format), &[], reading.made()),
+        writer: writer.with_targets(reference::targets(&lines)),
         adornments: Vec::new(),
     };
     reader.blocks(&lines, 0);
     Ok(reader.writer.finish())
-}
-
-/// Returns `` `words <address>`_ `` or `` :role:`words` `` at the beginning of a text.
-fn link(text: &str) -> Option<Link<'_>> {
-    let role = match text.strip_prefix(':') {
-        Some(rest) => {
-            let end = rest[..rest.floor_char_boundary(66)].find(":`")?;
-            let is_role =
-                |character: char| character.is_alphanumeric() || "-_.:+".contains(character);
-            (end > 0 && rest[..end].chars().all(is_role)).then_some(end + 2)?
-        }
-        None => 0,
-    };
-    let inner = text[role..]
-        .strip_prefix('`')
-        .filter(|inner| !inner.starts_with('`'))?;
-    let inner = &inner[..inner.find('`')?];
-    let after = &text[role + inner.len() + 2..];
-    let underscores = after.len() - after.trim_start_matches('_').len();
-    let length = role + inner.len() + 2 + underscores.min(2);
-    let target = inner
-        .strip_suffix('>')
-        .and_then(|inner| inner.split_once('<'));
-    let (words, url) = match target {
-        Some((words, url)) if words.trim().is_empty() => (url, url),
-        // What a role points at is no address.
-        Some((words, _)) if role > 0 => (words.trim(), ""),
-        Some((words, url)) => (words.trim(), url),
-        None => (inner, ""),
-    };
-    let is_link = role > 0 || underscores > 0;
-    (is_link && !words.is_empty()).then_some(Link { words, url, length })
 }
 
 struct Reader {
@@ -117,13 +89,9 @@ impl Reader {
             self.writer.code(&lines[..count].join("\n"), Some("python"));
             return count;
         }
-        if let Some(length) = self.item(lines, depth) {
-            return length;
-        }
-        if let Some(length) = self.field(lines) {
-            return length;
-        }
-        self.paragraph_line(lines)
+        let block = self.line_block(lines).or_else(|| self.field(lines));
+        let block = block.or_else(|| self.item(lines, depth));
+        block.unwrap_or_else(|| self.paragraph_line(lines))
     }
 
     /// Reads a heading or a line across the page.
@@ -179,11 +147,11 @@ impl Reader {
     /// Reads an item of a list and what belongs to it.
     fn item(&mut self, lines: &[&str], depth: usize) -> Option<usize> {
         let line = lines[0];
-        let bullet = ["- ", "* ", "+ ", "\u{2022} "]
-            .iter()
-            .find_map(|mark| line.strip_prefix(mark));
-        let rest = bullet.or_else(|| after_number(line));
+        let bullet = line.strip_prefix(['-', '*', '+', '\u{2022}']);
+        let bullet = bullet.filter(|rest| rest.starts_with([' ', '\t']));
         let next = lines.get(1).copied().unwrap_or_default();
+        let rest = bullet.or_else(|| after_number(line));
+        let rest = rest.or_else(|| after_letter(line).filter(|_| may_follow_item(next)));
         let is_term = rest.is_none() && indent(next) > 0 && !line.ends_with("::");
         let (first, body_lines): (&str, &[&str]) = match rest {
             Some(rest) => (rest.trim_start(), &lines[1..]),
@@ -209,6 +177,32 @@ impl Reader {
         self.writer.flow.close();
         self.writer.flow.close();
         Some(length + 1)
+    }
+
+    /// Reads lines that begin with a bar, which stay lines; a line without one goes on with that before it.
+    fn line_block(&mut self, lines: &[&str]) -> Option<usize> {
+        let after_bar = |line: &'_ str| -> Option<String> {
+            let rest = line.trim_end().strip_prefix('|')?;
+            let is_bar = rest.is_empty() || rest.starts_with(' ');
+            is_bar.then(|| rest.strip_prefix(' ').unwrap_or(rest).to_owned())
+        };
+        let mut text: Vec<String> = Vec::new();
+        let mut count = 0;
+        for line in lines {
+            match (after_bar(line), text.last_mut()) {
+                (Some(line), _) => text.push(line),
+                (None, Some(last)) if indent(line) > 0 && !line.trim().is_empty() => {
+                    last.push(' ');
+                    last.push_str(line.trim());
+                }
+                _ => break,
+            }
+            count += 1;
+        }
+        (count > 0).then(|| {
+            self.writer.paragraph(&text.join("\n"));
+            count
+        })
     }
 
     /// Reads a field: `:name: value`. The first of a text say who wrote it.
@@ -257,6 +251,27 @@ impl Reader {
         self.writer.code(body.join("\n").trim_matches('\n'), None);
         length + 1
     }
+}
+
+/// Returns the rest of a line that begins like an item with a letter or a Roman number.
+fn after_letter(line: &str) -> Option<&str> {
+    let (inner, ends) = match line.strip_prefix('(') {
+        Some(inner) => (inner, &[')'][..]),
+        None => (line, &['.', ')'][..]),
+    };
+    let end = inner.find(|character: char| !character.is_ascii_alphabetic())?;
+    let label = &inner[..end];
+    let is_roman = |of: &str| label.len() <= 8 && label.chars().all(|digit| of.contains(digit));
+    let is_label = label.len() == 1 || is_roman("ivxlcdm") || is_roman("IVXLCDM");
+    let rest = inner[end..]
+        .strip_prefix(ends)
+        .filter(|_| end > 0 && is_label)?;
+    rest.starts_with([' ', '\t']).then_some(rest)
+}
+
+/// Whether a line may follow the first of an item that a letter could also begin by chance.
+fn may_follow_item(line: &str) -> bool {
+    line.trim().is_empty() || indent(line) > 0 || after_letter(line).is_some()
 }
 
 /// Returns the character of a line that is nothing else and stands under or over a heading.

@@ -42,19 +42,11 @@ fn grid(lines: &[&str], writer: &mut Writer) -> Option<usize> {
         let text = line
             .trim_start_matches(['|', '+'])
             .trim_end_matches(['|', '+']);
-        for (index, piece) in text.split('|').enumerate() {
+        let pieces = text.split('|').map(|piece| {
             let piece = piece.trim().trim_matches('+');
-            let piece = if is_rule(piece) { "" } else { piece };
-            match row.get_mut(index) {
-                Some(cell) => {
-                    if !cell.is_empty() && !piece.is_empty() {
-                        cell.push('\n');
-                    }
-                    cell.push_str(piece);
-                }
-                None => row.push(piece.to_owned()),
-            }
-        }
+            if is_rule(piece) { "" } else { piece }
+        });
+        add_line(&mut row, pieces);
     }
     rows.push(row);
     rows.retain(|row| !row.is_empty());
@@ -64,16 +56,8 @@ fn grid(lines: &[&str], writer: &mut Writer) -> Option<usize> {
 
 /// Reads a simple table: its columns are where the lines of equal signs are, in characters.
 fn simple(lines: &[&str], writer: &mut Writer) -> Option<usize> {
-    let is_border =
-        |line: &str| line.starts_with("==") && line.bytes().all(|byte| b"= ".contains(&byte));
     let columns = columns(lines[0]);
-    let borders: Vec<usize> = (0..lines.len())
-        .take_while(|at| {
-            *at < 2 || !lines[*at].trim().is_empty() || !is_border(lines[at - 1].trim_end())
-        })
-        .filter(|at| is_border(lines[*at].trim_end()))
-        .take(3)
-        .collect();
+    let borders = borders(lines);
     let (header_end, end) = match borders[..] {
         [_, end] => (0, end),
         [_, header, end] => (header, end),
@@ -96,23 +80,40 @@ fn simple(lines: &[&str], writer: &mut Writer) -> Option<usize> {
             .last_mut()
             .filter(|_| cells[0].is_empty() && at != header_end + 1)
         {
-            Some(row) => {
-                for (cell, more) in row
-                    .iter_mut()
-                    .zip(&cells)
-                    .filter(|(_, more)| !more.is_empty())
-                {
-                    if !cell.is_empty() {
-                        cell.push('\n');
-                    }
-                    cell.push_str(more);
-                }
-            }
+            Some(row) => add_line(row, cells.iter().map(String::as_str)),
             None => rows.push(cells),
         }
     }
     writer.table(&rows, headers);
     Some(end + 1)
+}
+
+/// Adds a line to the cells of a row, which may be its first.
+fn add_line<'t>(row: &mut Vec<String>, pieces: impl Iterator<Item = &'t str>) {
+    for (index, piece) in pieces.enumerate() {
+        match row.get_mut(index) {
+            Some(cell) => {
+                if !cell.is_empty() && !piece.is_empty() {
+                    cell.push('\n');
+                }
+                cell.push_str(piece);
+            }
+            None => row.push(piece.to_owned()),
+        }
+    }
+}
+
+/// Returns where the borders of a simple table are: a blank line after one ends it.
+fn borders(lines: &[&str]) -> Vec<usize> {
+    let is_border =
+        |line: &str| line.starts_with("==") && line.bytes().all(|byte| b"= ".contains(&byte));
+    (0..lines.len())
+        .take_while(|at| {
+            *at < 2 || !lines[*at].trim().is_empty() || !is_border(lines[at - 1].trim_end())
+        })
+        .filter(|at| is_border(lines[*at].trim_end()))
+        .take(3)
+        .collect()
 }
 
 /// Returns where the columns begin.
