@@ -35,7 +35,8 @@ pub(super) mod kind {
 /// How deep records are followed into records.
 const MAX_DEPTH: usize = 32;
 
-/// Properties of shapes: the picture, and the text that stands for it.
+/// Properties of shapes: a text that is drawn (WordArt), the picture, and the text that stands for it.
+const DRAWN_TEXT: u16 = 0x00C0;
 const PICTURE: u16 = 0x0104;
 const DESCRIPTION: u16 = 0x0381;
 
@@ -73,13 +74,15 @@ pub(super) fn walk<'b>(bytes: &'b [u8], visit: &mut impl FnMut(&Record<'b>)) {
     }
 }
 
-/// What a shape says of the picture in it.
+/// What a shape says of the picture in it, and of the text that it is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shape {
     pub(super) id: u32,
     /// Number of the picture in the store, from 1.
     pub(super) picture: usize,
     pub(super) description: String,
+    /// A text that is drawn.
+    pub(super) text: String,
 }
 
 impl Shape {
@@ -108,25 +111,42 @@ impl Shape {
             if number & 0x8000 != 0 {
                 let (data, rest) = complex.split_at(value.min(complex.len()));
                 complex = rest;
-                if number & 0x3FFF == DESCRIPTION {
-                    let text = codepage::decode(1200, data);
-                    self.description = text.trim_end_matches('\0').trim().to_owned();
-                }
+                let into = match number & 0x3FFF {
+                    DESCRIPTION => &mut self.description,
+                    DRAWN_TEXT => &mut self.text,
+                    _ => continue,
+                };
+                let text = codepage::decode(1200, data).replace('\r', "\n");
+                *into = text.trim_end_matches('\0').trim().to_owned();
             }
         }
     }
 }
 
-/// Returns the shapes in a drawing, by their ids.
-pub(super) fn shapes(bytes: &[u8]) -> HashMap<u32, Shape> {
-    let mut found = HashMap::new();
-    walk(bytes, &mut |record| {
-        if record.kind == kind::SHAPE {
+/// Adds the shapes in a drawing by their ids; a group has the id of the first of its shapes, and its members.
+pub(super) fn shapes(
+    bytes: &[u8],
+    found: &mut HashMap<u32, Shape>,
+    groups: &mut HashMap<u32, Vec<u32>>,
+) {
+    walk(bytes, &mut |record| match record.kind {
+        kind::SHAPE => {
             let shape = Shape::read(record.data);
             found.insert(shape.id, shape);
         }
+        kind::GROUP => {
+            let mut members = Vec::new();
+            walk(record.data, &mut |inner| {
+                if inner.kind == kind::SHAPE_ID {
+                    members.extend(u32_at(inner.data, 0));
+                }
+            });
+            if let Some(id) = members.first() {
+                groups.insert(*id, members);
+            }
+        }
+        _ => {}
     });
-    found
 }
 
 /// Pictures that were read, by where they are: many shapes may show the same.
@@ -213,9 +233,58 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, picture};
+    use std::collections::HashMap;
+
+    use super::{Record, Shape, picture, shapes};
     use crate::Limits;
     use crate::reading::Reading;
+
+    /// Returns a record; containers have version 15.
+    fn record(version_and_instance: u16, kind: u16, data: &[u8]) -> Vec<u8> {
+        let length = data.len() as u32;
+        let head = [version_and_instance.to_le_bytes(), kind.to_le_bytes()].concat();
+        [&head, &length.to_le_bytes()[..], data].concat()
+    }
+
+    fn shape(id: u32, properties: &[u8]) -> Vec<u8> {
+        let id = record(2, 0xF00A, &[&id.to_le_bytes()[..], &[0; 4]].concat());
+        record(15, 0xF004, &[&id[..], properties].concat())
+    }
+
+    #[test]
+    fn drawn_texts_and_descriptions_are_those_of_their_properties() {
+        let words = |text: &str| -> Vec<u8> {
+            let units = text.encode_utf16().chain([0]);
+            units.flat_map(u16::to_le_bytes).collect()
+        };
+        let (drawn, described) = (words("Sale\r!"), words("A sign"));
+        let mut properties = Vec::new();
+        for (number, value) in [
+            (0xC0C0_u16, drawn.len()),
+            (0x0104, 3),
+            (0xC381, described.len()),
+        ] {
+            properties.extend(number.to_le_bytes());
+            properties.extend((value as u32).to_le_bytes());
+        }
+        properties.extend(drawn);
+        properties.extend(described);
+        let shape = shape(9, &record(3 << 4 | 3, 0xF00B, &properties));
+        let read = Shape::read(&shape[8..]);
+        assert_eq!((read.id, read.picture), (9, 3));
+        assert_eq!((&*read.text, &*read.description), ("Sale\n!", "A sign"));
+    }
+
+    #[test]
+    fn groups_have_the_number_of_their_first_shape() {
+        let inner = record(15, 0xF003, &[shape(5, b""), shape(6, b"")].concat());
+        let outer = [shape(1, b""), inner, shape(7, b"")].concat();
+        let (mut found, mut groups) = (HashMap::new(), HashMap::new());
+        shapes(&record(15, 0xF003, &outer), &mut found, &mut groups);
+        assert_eq!(found.len(), 4);
+        assert_eq!(groups[&1], [1, 5, 6, 7]);
+        assert_eq!(groups[&5], [5, 6]);
+    }
 
     #[test]
     fn pictures_that_overlap_are_kept_within_bounds() {

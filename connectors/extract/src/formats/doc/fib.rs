@@ -19,6 +19,7 @@ pub(super) enum Table {
     Fonts = 15,
     Pieces = 33,
     Anchors = 40,
+    FurnitureAnchors = 41,
     EndnoteMarks = 46,
     EndnoteTexts = 47,
     Drawings = 50,

@@ -44,10 +44,11 @@ pub(super) fn in_line(data: &[u8], at: u32, reading: &mut Reading<'_>) -> Option
     Some(picture)
 }
 
-/// Pictures that are anchored at characters.
+/// Pictures and drawn texts that are anchored at characters.
 #[derive(Debug, Default)]
 pub(super) struct Anchored {
     shapes: HashMap<u32, Shape>,
+    groups: HashMap<u32, Vec<u32>>,
     /// Where the store's pictures are in the document stream.
     store: Vec<u32>,
     anchors: BTreeMap<usize, u32>,
@@ -73,28 +74,54 @@ impl Anchored {
         // Before each drawing there is a byte that says whether it is of the body or of the headers.
         let mut rest = records.0;
         while let Some(drawing) = rest.get(1..).and_then(|rest| Records(rest).next()) {
-            anchored.shapes.extend(escher::shapes(drawing.data));
+            escher::shapes(drawing.data, &mut anchored.shapes, &mut anchored.groups);
             rest = rest.get(9 + drawing.data.len()..).unwrap_or(&[]);
         }
-        let anchors = fib.table(Table::Anchors, tables);
+        let furniture = fib.lengths.body as usize + fib.lengths.footnotes as usize;
+        anchored.read_anchors(fib.table(Table::Anchors, tables), 0);
+        anchored.read_anchors(fib.table(Table::FurnitureAnchors, tables), furniture);
+        anchored
+    }
+
+    /// Reads where shapes are anchored, in characters from some place on ([MS-DOC] §2.8.37).
+    fn read_anchors(&mut self, anchors: &[u8], base: usize) {
         let count = anchors.len().saturating_sub(4) / 30;
         for index in 0..count {
             let shape = u32_at(anchors, 4 * (count + 1) + 26 * index);
             if let (Some(at), Some(shape)) = (u32_at(anchors, 4 * index), shape) {
-                anchored.anchors.insert(at as usize, shape);
+                self.anchors.insert(base + at as usize, shape);
             }
         }
-        anchored
     }
 
-    /// Reads the picture that is anchored at a character.
+    /// Returns the pictures that are anchored at a character, each with what says it, and the texts drawn there.
     pub(super) fn at(
         &mut self,
         character: usize,
         document: &[u8],
         reading: &mut Reading<'_>,
+    ) -> (Vec<Picture>, Vec<String>) {
+        let (mut pictures, mut texts) = (Vec::new(), Vec::new());
+        let Some(anchored) = self.anchors.get(&character).copied() else {
+            return (pictures, texts);
+        };
+        // Once a group is read it is not there again: no program anchors one twice.
+        let members = self.groups.remove(&anchored);
+        for id in members.unwrap_or_else(|| vec![anchored]) {
+            pictures.extend(self.picture(id, document, reading));
+            let text = self.shapes.get(&id).map(|shape| shape.text.clone());
+            texts.extend(text.filter(|text| !text.is_empty()));
+        }
+        (pictures, texts)
+    }
+
+    fn picture(
+        &mut self,
+        shape: u32,
+        document: &[u8],
+        reading: &mut Reading<'_>,
     ) -> Option<Picture> {
-        let shape = self.shapes.get(self.anchors.get(&character)?)?;
+        let shape = self.shapes.get(&shape)?;
         let place = self.store.get(shape.picture.checked_sub(1)?)?;
         let mut picture = self.known.picture(*place as usize, || {
             let record = Records(document.get(*place as usize..)?).next()?;

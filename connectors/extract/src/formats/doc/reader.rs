@@ -405,17 +405,22 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             self.parts.data
         };
         // What is anchored has a place as well, and it means nothing.
-        let picture = match look.picture.filter(|_| !is_anchored) {
-            Some(place) => self.in_line.picture(place as usize, || {
-                pictures::in_line(data, place, self.reading)
-            }),
+        let (pictures, texts) = match look.picture.filter(|_| !is_anchored) {
+            Some(place) => {
+                let picture = self.in_line.picture(place as usize, || {
+                    pictures::in_line(data, place, self.reading)
+                });
+                (Vec::from_iter(picture), Vec::new())
+            }
             None => self.anchored.at(at, self.parts.document, self.reading),
         };
-        if let Some(picture) = picture {
+        for picture in pictures {
             let inline = open.story.inline();
             inline.open_picture(picture);
             inline.close_picture();
         }
+        let texts = texts.iter().map(|text| Block::text(text));
+        open.story.anchor(None, texts.collect());
     }
 }
 

@@ -94,6 +94,9 @@ impl Slide {
             self.text_box(text_box.data);
         }
         let shape = Shape::read(data);
+        let mut drawn = Inline::default();
+        drawn.push(&shape.text);
+        self.flow.paragraph(drawn.take());
         let picture = stored.known.picture(shape.picture, || {
             let place = *book.store.get(shape.picture.checked_sub(1)?)?;
             let record = Records(stored.bytes.get(place as usize..)?).next()?;

@@ -266,18 +266,19 @@ impl Book {
         length
     }
 
-    /// Reads the pictures of a sheet: its shapes name them by their places in the store.
+    /// Reads the pictures and the drawn texts of a sheet: its shapes name pictures by their places in the store.
     fn read_pictures(&self, drawing: &[u8], sheet: &mut Sheet, reading: &mut Reading<'_>) {
-        if self.store.is_empty() {
-            return;
-        }
         let mut shapes = Vec::new();
         escher::walk(drawing, &mut |record| {
             if record.kind == kind::SHAPE {
                 shapes.push(Shape::read(record.data));
             }
         });
-        if shapes.is_empty() {
+        let drawn = shapes
+            .iter_mut()
+            .map(|shape| std::mem::take(&mut shape.text));
+        sheet.texts.extend(drawn.filter(|text| !text.is_empty()));
+        if shapes.is_empty() || self.store.is_empty() {
             return;
         }
         let mut store = Vec::new();
