@@ -5,7 +5,7 @@
 use std::io::{Cursor, Write};
 
 use dpe_connector::content::Category;
-use dpe_extract::{Extraction, Input, Limits, extract};
+use dpe_extract::{ExtractError, Extraction, Input, Limits, Reason, extract};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
@@ -17,11 +17,19 @@ const BOOK: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.
 const TEXT: &str = "application/vnd.oasis.opendocument.text";
 const SLIDES: &str = "application/vnd.oasis.opendocument.presentation";
 
+fn outcome(bytes: &[u8]) -> Result<Extraction, ExtractError> {
+    extract(&Input { name: b"a", bytes }, &Limits::default())
+}
+
 fn read(bytes: &[u8]) -> Extraction {
-    extract(&Input { name: b"a", bytes }, &Limits::default()).unwrap()
+    outcome(bytes).unwrap()
 }
 
 fn package(parts: &[(&str, &str)]) -> Extraction {
+    read(&packed(parts))
+}
+
+fn packed(parts: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, text) in parts {
         archive
@@ -29,7 +37,7 @@ fn package(parts: &[(&str, &str)]) -> Extraction {
             .unwrap();
         archive.write_all(text.as_bytes()).unwrap();
     }
-    read(&archive.finish().unwrap().into_inner())
+    archive.finish().unwrap().into_inner()
 }
 
 fn types(part: &str, content: &str) -> String {
@@ -312,4 +320,99 @@ fn title_of_an_rtf_document_is_one_as_in_other_formats() {
         (Category::NarrativeText, "Hidden"),
     ];
     assert_eq!(elements(&read, 0), expected);
+}
+
+#[test]
+fn check_boxes_of_forms_are_written_as_signs() {
+    let check_box = |state: &str| {
+        format!(
+            "<w:r><w:fldChar w:fldCharType='begin'><w:ffData><w:checkBox>{state}</w:checkBox></w:ffData></w:fldChar></w:r>\
+             <w:r><w:instrText> FORMCHECKBOX </w:instrText></w:r><w:r><w:fldChar w:fldCharType='separate'/></w:r>\
+             <w:r><w:fldChar w:fldCharType='end'/></w:r>"
+        )
+    };
+    let boxes = [
+        "<w:default w:val='0'/>",
+        "<w:default w:val='1'/>",
+        "<w:default w:val='1'/><w:checked w:val='0'/>",
+        "<w:default w:val='0'/><w:checked/>",
+    ];
+    let boxes: String = boxes.into_iter().map(check_box).collect();
+    let body = format!("<w:document xmlns:w='w'><w:body><w:p>{boxes}</w:p></w:body></w:document>");
+    let read = package(&[
+        ("[Content_Types].xml", &types("word/document.xml", WORD)),
+        ("word/document.xml", &body),
+    ]);
+    assert_eq!(elements(&read, 0), [(Category::NarrativeText, "☐☒☐☒")]);
+}
+
+fn open_text(body: &str) -> Extraction {
+    let content = format!(
+        "<o:document xmlns:o='o' xmlns:t='t' xmlns:d='urn:drawing' xmlns:x='x'><o:body><o:text>{body}\
+         </o:text></o:body></o:document>"
+    );
+    package(&[("mimetype", TEXT), ("content.xml", &content)])
+}
+
+#[test]
+fn caption_around_its_picture_comes_after_it() {
+    let framed = "<t:p t:style-name='Caption'><d:frame><d:image x:href='http://a.example/p.png'/></d:frame>Figure 1</t:p>";
+    let read = open_text(framed);
+    let kinds: Vec<_> = read.pages[0]
+        .elements
+        .iter()
+        .map(|element| element.category)
+        .collect();
+    assert_eq!(kinds, [Category::Image, Category::FigureCaption]);
+}
+
+#[test]
+fn spaces_that_are_said_again_and_again_stay_within_bounds() {
+    let some = open_text("<t:p>a<t:s t:c='40'/>b</t:p>");
+    let spaced = format!("a{}b", " ".repeat(40));
+    assert_eq!(elements(&some, 0), [(Category::NarrativeText, &*spaced)]);
+    let many = open_text(&format!(
+        "<t:p>a{}b</t:p>",
+        "<t:s t:c='1000'/>".repeat(100_000)
+    ));
+    let length: usize = elements(&many, 0).iter().map(|(_, text)| text.len()).sum();
+    assert!((1 << 20..4 << 20).contains(&length), "{length}");
+}
+
+#[test]
+fn slides_that_no_list_names_are_read_in_the_order_of_their_names() {
+    let slide = |words: &str| {
+        format!(
+            "<p:sld xmlns:p='p' xmlns:a='a'><p:cSld><p:spTree>{}</p:spTree></p:cSld></p:sld>",
+            shape("body", &run(words))
+        )
+    };
+    let read = package(&[
+        ("[Content_Types].xml", &types("ppt/presentation.xml", SHOW)),
+        ("ppt/presentation.xml", "<p:presentation xmlns:p='p'/>"),
+        ("ppt/slides/slide10.xml", &slide("Last")),
+        ("ppt/slides/slide2.xml", &slide("First")),
+    ]);
+    assert_eq!(read.pages.len(), 2);
+    assert_eq!(elements(&read, 0), [(Category::NarrativeText, "First")]);
+    let none = package(&[
+        ("[Content_Types].xml", &types("ppt/presentation.xml", SHOW)),
+        ("ppt/presentation.xml", "<p:presentation xmlns:p='p'/>"),
+    ]);
+    assert!(none.pages.is_empty());
+}
+
+#[test]
+fn drawing_of_open_document_is_not_the_table_within_it() {
+    let drawing = packed(&[
+        ("mimetype", "application/vnd.oasis.opendocument.graphics"),
+        ("content.xml", "<o:document xmlns:o='o'/>"),
+        (
+            "META-INF/manifest.xml",
+            "<m:manifest xmlns:m='m'><m:file-entry m:full-path='Object 1/' \
+             m:media-type='application/vnd.oasis.opendocument.spreadsheet'/></m:manifest>",
+        ),
+    ]);
+    let reason = outcome(&drawing).err().map(|error| error.reason);
+    assert_eq!(reason, Some(Reason::UnsupportedFormat));
 }

@@ -20,7 +20,14 @@ enum Kind {
     Files,
 }
 
+/// What the media types of OpenDocument begin with.
+const OPEN_DOCUMENT: &[u8] = b"application/vnd.oasis.opendocument.";
+
 /// Reads an archive.
+///
+/// # Errors
+///
+/// Those of its reader; `unsupported_format` if it is an OpenDocument of a kind that is not read.
 pub(crate) fn read(
     format: Format,
     bytes: &[u8],
@@ -41,10 +48,15 @@ pub(crate) fn read(
 }
 
 fn kind(package: &mut Package<'_>, reading: &mut Reading<'_>) -> Result<Kind, ExtractError> {
-    if let Some(declared) = package.part("mimetype", reading)?
-        && let Some(kind) = declared_kind(declared.trim_ascii())
-    {
-        return Ok(kind);
+    if let Some(declared) = package.part("mimetype", reading)? {
+        let declared = declared.trim_ascii();
+        if let Some(kind) = declared_kind(declared) {
+            return Ok(kind);
+        }
+        // A drawing, a formula or a database; documents within it are not what it is.
+        if declared.starts_with(OPEN_DOCUMENT) {
+            return Err(ExtractError::unsupported());
+        }
     }
     if package.has("META-INF/container.xml") {
         return Ok(Kind::Book);
@@ -70,8 +82,7 @@ fn manifest_kind(
     let Some(manifest) = manifest.filter(|_| package.has("content.xml")) else {
         return Ok(None);
     };
-    let start: &[u8] = b"application/vnd.oasis.opendocument.";
-    let kinds = memchr::memmem::find_iter(&manifest, start);
+    let kinds = memchr::memmem::find_iter(&manifest, OPEN_DOCUMENT);
     Ok(kinds.filter_map(|at| declared_kind(&manifest[at..])).next())
 }
 
@@ -91,7 +102,7 @@ fn declared_kind(media_type: &[u8]) -> Option<Kind> {
     if media_type == b"application/epub+zip" {
         return Some(Kind::Book);
     }
-    let open = media_type.strip_prefix(b"application/vnd.oasis.opendocument.")?;
+    let open = media_type.strip_prefix(OPEN_DOCUMENT)?;
     let kinds: [(&[u8], Kind); 3] = [
         (b"text", Kind::OpenText),
         (b"spreadsheet", Kind::OpenSpreadsheet),

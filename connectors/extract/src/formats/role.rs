@@ -43,11 +43,19 @@ impl Role {
     }
 
     /// Adds a paragraph.
-    pub(super) fn write(self, flat: Flat, flow: &mut Flow) {
+    pub(super) fn write(self, mut flat: Flat, flow: &mut Flow) {
         match self {
             Self::Text => flow.paragraph(flat),
             Self::Title | Self::Subtitle => flow.text(Category::Title, flat),
-            Self::Caption => flow.text(Category::FigureCaption, flat),
+            // Some frame the picture together with what is said about it.
+            Self::Caption => {
+                let pictures = std::mem::take(&mut flat.pictures);
+                flow.paragraph(Flat {
+                    pictures,
+                    ..Flat::default()
+                });
+                flow.text(Category::FigureCaption, flat);
+            }
             Self::Quote => {
                 flow.open(Container::Quote { alert: None });
                 flow.paragraph(flat);

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use roxmltree::{Node, NodeId};
 
 use crate::formats::fields as instruction;
+use crate::formats::ooxml::is_on;
 use crate::xml;
 
 /// A longer instruction is no link.
@@ -27,6 +28,8 @@ struct Field {
     in_instruction: bool,
     hides_result: bool,
     instruction: String,
+    /// Whether the check box that it may be is checked.
+    is_checked: Option<bool>,
 }
 
 /// What ends with a field.
@@ -78,6 +81,7 @@ impl Fields {
             in_instruction: true,
             hides_result: false,
             instruction: String::new(),
+            is_checked: is_checked(node),
         };
         self.hiding += usize::from(field.hides());
         self.open.push(field);
@@ -110,6 +114,10 @@ impl Fields {
         if instruction::is_layout(&field.instruction) {
             return (!self.hide_text()).then_some(End::Number);
         }
+        if let Some(is_checked) = field.is_checked.filter(|_| !self.hide_text()) {
+            let mark = if is_checked { '☒' } else { '☐' };
+            return Some(End::Shown(mark.to_string()));
+        }
         if field.in_instruction {
             return instruction::shown(&field.instruction).map(End::Shown);
         }
@@ -126,6 +134,13 @@ impl Field {
     fn hides(&self) -> bool {
         self.is_complete && (self.in_instruction || self.hides_result)
     }
+}
+
+/// Returns whether the check box of a form (`w:ffData`) that begins here is checked, if one does.
+fn is_checked(begin: Node<'_, '_>) -> Option<bool> {
+    let check_box = xml::child(xml::child(begin, "ffData")?, "checkBox")?;
+    let state = xml::child(check_box, "checked").or_else(|| xml::child(check_box, "default"));
+    Some(state.is_some_and(is_on))
 }
 
 /// Fields that are open elsewhere.

@@ -149,7 +149,7 @@ struct Reader<'r, 'b, 'l, 't> {
     footnotes: Vec<(String, Node<'t, 't>)>,
     endnotes: Vec<(String, Node<'t, 't>)>,
     comments: Vec<Node<'t, 't>>,
-    /// Bytes that cells may still be repeated for.
+    /// Bytes that cells and spaces may still be repeated for.
     repeats: usize,
 }
 

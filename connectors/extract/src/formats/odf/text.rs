@@ -12,6 +12,9 @@ use crate::{ExtractError, xml};
 /// More spaces in a row are nobody's text.
 const MAX_SPACES: usize = 1000;
 
+/// Spaces in a row that cost no more than what says them.
+const FREE_SPACES: usize = 16;
+
 /// A paragraph under construction.
 #[derive(Debug, Default)]
 pub(super) struct Line<'t> {
@@ -56,7 +59,10 @@ impl<'t> Reader<'_, '_, '_, 't> {
             "s" => {
                 let count = xml::attribute(node, "c").and_then(|count| count.parse().ok());
                 let count = usize::min(count.unwrap_or(1), MAX_SPACES);
-                line.inline.push(&" ".repeat(count));
+                // More of them than the element has bytes are repetitions.
+                let more = count.saturating_sub(FREE_SPACES).min(self.repeats);
+                self.repeats -= more;
+                line.inline.push(&" ".repeat(count.min(FREE_SPACES + more)));
             }
             "tab" => line.inline.push("\t"),
             "line-break" => line.inline.line_break(),

@@ -94,8 +94,8 @@ impl Reader<'_, '_, '_> {
         Ok(all)
     }
 
-    /// Returns the parts of the slides, in the order of the show; if the list of them cannot be read, in the order
-    /// of their names.
+    /// Returns the parts of the slides, in the order of the show; if the list of them cannot be read or is empty, in
+    /// the order of their names.
     fn order(&mut self, main: &str) -> Result<Vec<Option<String>>, ExtractError> {
         let relations = &self.relations;
         let listed = with_part(main, self.package, self.reading, |root, _, _| {
@@ -112,12 +112,13 @@ impl Reader<'_, '_, '_> {
             });
             Ok(parts.collect())
         })?;
-        if let Some(listed) = listed {
+        let is_read = listed.is_some();
+        if let Some(listed) = listed.filter(|listed: &Vec<_>| !listed.is_empty()) {
             return Ok(listed);
         }
         let names = self.package.names().iter();
         let mut numbered: Vec<(u32, String)> = names.filter_map(|name| numbered(name)).collect();
-        if numbered.is_empty() {
+        if numbered.is_empty() && !is_read {
             return Err(ExtractError::damaged("the package has no slides"));
         }
         numbered.sort();

@@ -16,6 +16,9 @@ const MAX_REPEATED: usize = 100_000;
 /// How many bytes their texts may have.
 const MAX_REPEATED_BYTES: u64 = 16 << 20;
 
+/// Spaces in a row that cost no more than what says them.
+const FREE_SPACES: u64 = 16;
+
 /// No program takes more rows; cells beyond are nowhere.
 const MOST_ROWS: u32 = 1 << 20;
 
@@ -166,8 +169,12 @@ impl Reader {
                 self.begin_line();
             }
             "s" => {
-                let count = tag.number("c").unwrap_or(1).min(1000);
-                self.push(&" ".repeat(count as usize));
+                let count = u64::from(tag.number("c").unwrap_or(1).min(1000));
+                // More of them than the element has bytes are repetitions.
+                let room = MAX_REPEATED_BYTES.saturating_sub(self.repeated_bytes);
+                let more = count.saturating_sub(FREE_SPACES).min(room);
+                self.repeated_bytes += more;
+                self.push(&" ".repeat(count.min(FREE_SPACES + more) as usize));
             }
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),
