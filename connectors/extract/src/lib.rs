@@ -20,6 +20,7 @@ mod groups;
 mod inline;
 mod languages;
 mod limits;
+mod little_endian;
 mod made;
 mod numbers;
 mod package;

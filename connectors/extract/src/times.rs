@@ -38,34 +38,34 @@ pub(crate) fn rfc3339(time: &str) -> Option<String> {
 
 /// Returns a time of Windows, in steps of 100 ns since 1601 in UTC, as RFC 3339. `None` if it is not set, or is
 /// beyond the year 9999.
-#[cfg(feature = "mail")]
 pub(crate) fn of_file_time(steps: u64) -> Option<String> {
     const STEPS_A_SECOND: u64 = 10_000_000;
-    const SECONDS_A_DAY: u64 = 86_400;
-    /// Days from 1 March of the year 0 to 1 January 1601.
-    const DAYS_BEFORE: u64 = 584_694;
-    const DAYS_IN_400_YEARS: u64 = 146_097;
+    const SECONDS_A_DAY: i64 = 86_400;
+    /// Days from 1601 to 1970.
+    const DAYS_BEFORE: i64 = 134_774;
     if steps == 0 {
         return None;
     }
-    let seconds = steps / STEPS_A_SECOND;
-    let (days, second) = (
-        seconds / SECONDS_A_DAY + DAYS_BEFORE,
-        seconds % SECONDS_A_DAY,
-    );
-    // Years that begin in March have their leap day at the end.
-    let (era, day) = (days / DAYS_IN_400_YEARS, days % DAYS_IN_400_YEARS);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (year, month) = match month {
-        0..=9 => (era * 400 + year, month + 3),
-        _ => (era * 400 + year + 1, month - 9),
-    };
+    let seconds = i64::try_from(steps / STEPS_A_SECOND).ok()?;
+    let (year, month, day) = civil(seconds / SECONDS_A_DAY - DAYS_BEFORE);
+    let second = seconds % SECONDS_A_DAY;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     let time = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
     (year <= 9999).then_some(time)
+}
+
+/// Returns year, month and day of a day since 1970-01-01 (H. Hinnant's algorithm).
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
 }
 
 fn zone(zone: &str) -> Option<String> {
@@ -86,13 +86,10 @@ fn number(text: &str, at: usize, length: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::rfc3339;
+    use super::{of_file_time, rfc3339};
 
-    #[cfg(feature = "mail")]
     #[test]
     fn times_of_windows_become_rfc_3339() {
-        use super::of_file_time;
-
         // By Python: datetime(1601, 1, 1) + timedelta(microseconds=steps // 10).
         for (steps, expected) in [
             (1, "1601-01-01T00:00:00Z"),

@@ -7,6 +7,7 @@ use flate2::read::ZlibDecoder;
 use super::rtf::with_file_header;
 use crate::codepage;
 use crate::inline::Picture;
+use crate::little_endian::u32_at;
 use crate::pictures::media_type;
 use crate::reading::Reading;
 
@@ -224,11 +225,6 @@ fn metafile(data: &[u8], reading: &mut Reading<'_>) -> Option<Vec<u8>> {
         }
         _ => copied(packed, reading),
     }
-}
-
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let bytes = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 #[cfg(test)]

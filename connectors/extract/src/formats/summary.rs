@@ -3,18 +3,17 @@
 use dpe_connector::content::DocumentHead;
 
 use super::compound::{self, Compound};
-use super::sheets::civil;
-use crate::ExtractError;
 use crate::codepage::{self, WESTERN};
 use crate::elements::VALUE_BYTES;
 use crate::flow::title;
+use crate::little_endian::u32_at;
 use crate::reading::Reading;
+use crate::{ExtractError, times};
 
 const STREAM: &str = "/\u{5}SummaryInformation";
 
-/// Intervals of 100 ns in a second, and seconds from 1601 to 1970.
-const INTERVALS: u64 = 10_000_000;
-const EPOCH: i64 = 11_644_473_600;
+/// Steps of 100 ns from 1601 to 1980.
+const EPOCH: u64 = 119_600_064_000_000_000;
 
 /// Writes title and metadata into a head; a set that cannot be read is noted.
 ///
@@ -35,18 +34,18 @@ pub(super) fn declare(
 }
 
 fn read(bytes: &[u8], head: &mut DocumentHead) -> Option<()> {
-    let start = number(bytes, 44)? as usize;
+    let start = u32_at(bytes, 44)? as usize;
     let section = bytes.get(start..)?;
-    let count = number(section, 4)?.min(1024) as usize;
+    let count = u32_at(section, 4)?.min(1024) as usize;
     let entries = section.get(8..)?.chunks_exact(8).take(count);
     let entries: Vec<(u32, &[u8])> = entries
         .filter_map(|entry| {
-            let value = section.get(number(entry, 4)? as usize..)?;
-            Some((number(entry, 0)?, value))
+            let value = section.get(u32_at(entry, 4)? as usize..)?;
+            Some((u32_at(entry, 0)?, value))
         })
         .collect();
     let code_page = entries.iter().find(|(id, _)| *id == 1);
-    let code_page = code_page.and_then(|(_, value)| number(value, 4));
+    let code_page = code_page.and_then(|(_, value)| u32_at(value, 4));
     let code_page = code_page.map_or(WESTERN, |page| page as u16);
     for (id, value) in entries {
         let name = match id {
@@ -76,8 +75,8 @@ fn read(bytes: &[u8], head: &mut DocumentHead) -> Option<()> {
 }
 
 fn text(value: &[u8], code_page: u16) -> Option<String> {
-    let length = number(value, 4)? as usize;
-    let (bytes, page) = match number(value, 0)? & 0xFFFF {
+    let length = u32_at(value, 4)? as usize;
+    let (bytes, page) = match u32_at(value, 0)? & 0xFFFF {
         0x1E => (value.get(8..8usize.checked_add(length)?)?, code_page),
         0x1F => (
             value.get(8..8usize.checked_add(length.checked_mul(2)?)?)?,
@@ -90,21 +89,10 @@ fn text(value: &[u8], code_page: u16) -> Option<String> {
 }
 
 fn time(value: &[u8]) -> Option<String> {
-    if number(value, 0)? & 0xFFFF != 0x40 {
+    if u32_at(value, 0)? & 0xFFFF != 0x40 {
         return None;
     }
-    let intervals = u64::from(number(value, 4)?) | u64::from(number(value, 8)?) << 32;
-    let seconds = i64::try_from(intervals / INTERVALS).ok()?;
-    // An unset field is 0, or some time before there were computers.
-    let since = seconds.checked_sub(EPOCH).filter(|since| *since > 0)?;
-    let (year, month, day) = civil(since.div_euclid(86_400));
-    let rest = since.rem_euclid(86_400);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    (year <= 9999)
-        .then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
-}
-
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
-    let bytes = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    let steps = u64::from(u32_at(value, 4)?) | u64::from(u32_at(value, 8)?) << 32;
+    // An unset field is 0, or some time before there were such documents.
+    times::of_file_time(steps).filter(|_| steps > EPOCH)
 }

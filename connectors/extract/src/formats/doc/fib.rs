@@ -1,6 +1,7 @@
 //! The head of a Word document: where its parts are ([MS-DOC] §2.5; before Word 97, the documentation of
 //! the Word 6 format).
 
+use crate::little_endian::{u16_at, u32_at};
 use crate::reason::Reason;
 use crate::{ExtractError, codepage};
 
@@ -81,20 +82,7 @@ impl Fib {
                 _ => ExtractError::damaged("the document is none of Word"),
             });
         }
-        let (lengths, tables) = match is_old {
-            true => (0x34, 0x58),
-            false => (0x4C, 0x9A),
-        };
         let number = |at: usize| u32_at(bytes, at).unwrap_or(0);
-        let length = |index: usize| number(lengths + 4 * index);
-        let count = match is_old {
-            true => 38,
-            false => usize::from(u16_at(bytes, 0x98).unwrap_or(0)).max(0x5D),
-        };
-        let tables = (0..count.min(1024)).map(|index| {
-            let at = tables + 8 * index;
-            (number(at), number(at + 4))
-        });
         Ok(Self {
             is_old,
             has_pieces: !is_old || flags & 4 != 0,
@@ -109,17 +97,8 @@ impl Fib {
             ),
             first: number(0x18),
             last: number(0x1C),
-            lengths: Lengths {
-                body: length(0),
-                footnotes: length(1),
-                furniture: length(2),
-                macros: length(3),
-                comments: length(4),
-                endnotes: length(5),
-                boxes: length(6),
-                furniture_boxes: length(7),
-            },
-            tables: tables.collect(),
+            lengths: Lengths::read(bytes, is_old),
+            tables: tables(bytes, is_old),
         })
     }
 
@@ -141,6 +120,37 @@ impl Fib {
         }
         (rest, &rest[..(length as usize).min(rest.len())])
     }
+}
+
+impl Lengths {
+    fn read(bytes: &[u8], is_old: bool) -> Self {
+        let start = if is_old { 0x34 } else { 0x4C };
+        let length = |index: usize| u32_at(bytes, start + 4 * index).unwrap_or(0);
+        Self {
+            body: length(0),
+            footnotes: length(1),
+            furniture: length(2),
+            macros: length(3),
+            comments: length(4),
+            endnotes: length(5),
+            boxes: length(6),
+            furniture_boxes: length(7),
+        }
+    }
+}
+
+/// Reads where the tables are, and how long.
+fn tables(bytes: &[u8], is_old: bool) -> Vec<(u32, u32)> {
+    let (start, count) = match is_old {
+        true => (0x58, 38),
+        false => {
+            let count = u16_at(bytes, 0x98).map_or(0, usize::from);
+            (0x9A, count.clamp(0x5D, 1024))
+        }
+    };
+    let number = |at: usize| u32_at(bytes, at).unwrap_or(0);
+    let tables = (0..count).map(|index| start + 8 * index);
+    tables.map(|at| (number(at), number(at + 4))).collect()
 }
 
 /// Returns the code page of a language, as Windows knows it; or that of the Macintosh.
@@ -166,14 +176,4 @@ fn code_page(language: u16, character_set: u16) -> u16 {
         (0x2A, _) => 1258,
         _ => codepage::WESTERN,
     }
-}
-
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    let bytes = bytes.get(at..at.checked_add(2)?)?;
-    Some(u16::from_le_bytes(bytes.try_into().ok()?))
-}
-
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    let bytes = bytes.get(at..at.checked_add(4)?)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }

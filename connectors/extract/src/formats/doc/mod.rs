@@ -6,6 +6,7 @@
 
 mod fib;
 mod notes;
+mod open;
 mod pictures;
 mod pieces;
 mod reader;

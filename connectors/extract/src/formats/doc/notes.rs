@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::fib::{Fib, Table, u16_at, u32_at};
+use super::fib::{Fib, Table};
+use crate::little_endian::{u16_at, u32_at};
 
 /// Kinds of texts that are anchored in the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,47 +28,36 @@ pub(super) fn notes(fib: &Fib, tables: &[u8]) -> BTreeMap<usize, Note> {
     let macros = furniture + lengths.furniture as usize;
     let comments = macros + lengths.macros as usize;
     let endnotes = comments + lengths.comments as usize;
+    #[rustfmt::skip]
     let kinds = [
-        (
-            Kind::Note,
-            Table::FootnoteMarks,
-            Table::FootnoteTexts,
-            footnotes,
-            lengths.footnotes,
-        ),
-        (
-            Kind::Comment,
-            Table::CommentMarks,
-            Table::CommentTexts,
-            comments,
-            lengths.comments,
-        ),
-        (
-            Kind::Note,
-            Table::EndnoteMarks,
-            Table::EndnoteTexts,
-            endnotes,
-            lengths.endnotes,
-        ),
+        (Kind::Note, Table::FootnoteMarks, Table::FootnoteTexts, footnotes, lengths.footnotes),
+        (Kind::Comment, Table::CommentMarks, Table::CommentTexts, comments, lengths.comments),
+        (Kind::Note, Table::EndnoteMarks, Table::EndnoteTexts, endnotes, lengths.endnotes),
     ];
+    // In Word 6 endnotes are elsewhere.
+    let kinds = kinds.into_iter().take(if fib.is_old { 2 } else { 3 });
     let mut found = BTreeMap::new();
     for (kind, marks, texts, base, length) in kinds {
-        if fib.is_old && texts == Table::EndnoteTexts {
-            continue;
-        }
         let texts = places(fib.table(texts, tables));
         let marks = fib.table(marks, tables);
-        let mut read = 0;
-        for (index, pair) in texts.windows(2).enumerate() {
-            let (from, to) = (pair[0].min(length), pair[1].min(length));
-            // Each character is of one note.
-            let is_next = read <= from && from < to;
-            let Some(mark) = u32_at(marks, 4 * index).filter(|_| is_next) else {
-                continue;
-            };
+        for (mark, text) in anchored(&texts, marks, length) {
+            let text = base + text.start..base + text.end;
+            found.insert(mark, Note { kind, text });
+        }
+    }
+    found
+}
+
+/// Returns texts with the characters at which they are anchored; each character is of one of them.
+fn anchored(texts: &[u32], marks: &[u8], length: u32) -> Vec<(usize, Range<usize>)> {
+    let mut read = 0;
+    let mut found = Vec::new();
+    for (index, pair) in texts.windows(2).enumerate() {
+        let (from, to) = (pair[0].min(length), pair[1].min(length));
+        let is_next = read <= from && from < to;
+        if let Some(mark) = u32_at(marks, 4 * index).filter(|_| is_next) {
             read = to;
-            let text = base + from as usize..base + to as usize;
-            found.insert(mark as usize, Note { kind, text });
+            found.push((mark as usize, from as usize..to as usize));
         }
     }
     found

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::fib::{Fib, Table, u16_at, u32_at};
+use super::fib::{Fib, Table};
 use crate::formats::escher::{self, Known, Records, Shape, kind};
 use crate::inline::Picture;
+use crate::little_endian::{u16_at, u32_at};
 use crate::pictures::media_type;
 use crate::reading::Reading;
 

@@ -1,9 +1,10 @@
 //! The text of a Word document: pieces of it lie anywhere in the stream, in bytes or in two of them for a
 //! character ([MS-DOC] §2.4.1).
 
-use super::fib::{Fib, Table, u16_at, u32_at};
+use super::fib::{Fib, Table};
 use crate::ExtractError;
 use crate::codepage;
+use crate::little_endian::{u16_at, u32_at};
 
 /// The text, and where each character is in the stream.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use dpe_connector::content::Category;
 
-use super::fib::{Fib, Table, u16_at, u32_at};
+use super::fib::{Fib, Table};
 use super::notes::{self, Kind, Note};
+use super::open::{Open, whole_fields};
 use super::pictures::{self, Anchored};
 use super::pieces::Text;
 use super::runs::{self, Changes, OldChanges, Run, Runs};
@@ -15,18 +16,12 @@ use crate::ExtractError;
 use crate::codepage;
 use crate::flow::Container;
 use crate::formats::escher::Known;
-use crate::formats::fields;
-use crate::formats::story::{self, Block, Paragraph, Story};
+use crate::formats::story::{self, Block, Paragraph};
+use crate::little_endian::{u16_at, u32_at};
 use crate::reading::Reading;
 
 /// Texts within texts: a note in a comment.
 const MAX_DEPTH: usize = 4;
-
-/// Fields within fields; each is looked at for all that is written in it. Deeper ones are none.
-const MAX_FIELDS: usize = 32;
-
-/// A longer instruction of a field is none.
-const MAX_INSTRUCTION: usize = 16 * 1024;
 
 /// The streams of a document.
 #[derive(Clone, Copy, Debug)]
@@ -73,27 +68,6 @@ struct Look {
     code_page: Option<u16>,
     picture: Option<u32>,
     symbol: Option<char>,
-}
-
-/// A field that is open.
-#[derive(Debug, Default)]
-struct Field {
-    instruction: String,
-    in_result: bool,
-    has_result: bool,
-    is_left_out: bool,
-    is_link: bool,
-}
-
-/// One run of text while it is read.
-#[derive(Debug, Default)]
-struct Open {
-    story: Story,
-    units: Vec<u16>,
-    fields: Vec<Field>,
-    is_furniture: bool,
-    /// The code page of the font, of old documents.
-    code_page: Option<u16>,
 }
 
 impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
@@ -192,10 +166,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
         }
         self.depth += 1;
         let fields = whole_fields(&self.text.units, range.start..end);
-        let mut open = Open {
-            is_furniture,
-            ..Open::default()
-        };
+        let mut open = Open::new(is_furniture);
         let mut look = Look::default();
         for at in range.start..end {
             let unit = self.text.units[at];
@@ -424,30 +395,6 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
     }
 }
 
-/// Returns the marks of fields that have both a beginning and an end here.
-fn whole_fields(units: &[u16], range: Range<usize>) -> HashSet<usize> {
-    let mut open: Vec<Vec<usize>> = Vec::new();
-    let mut found = HashSet::new();
-    for at in range {
-        match units[at] {
-            0x13 => open.push(vec![at]),
-            0x14 => {
-                if let Some(field) = open.last_mut().filter(|field| field.len() == 1) {
-                    field.push(at);
-                }
-            }
-            0x15 => {
-                if let Some(field) = open.pop().filter(|_| open.len() < MAX_FIELDS) {
-                    found.extend(field);
-                    found.insert(at);
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
 /// Symbols are written by the private numbers of their fonts; of a font that is not named, as those of Symbol.
 fn symbol(font: &str, number: u16) -> Option<char> {
     match (font, number) {
@@ -457,106 +404,9 @@ fn symbol(font: &str, number: u16) -> Option<char> {
     }
 }
 
-impl Open {
-    /// Writes the units that were read.
-    fn flush(&mut self, fib: &Fib) {
-        if self.units.is_empty() {
-            return;
-        }
-        let units = std::mem::take(&mut self.units);
-        let text = match fib.is_old {
-            true => {
-                let bytes: Vec<u8> = units.iter().map(|unit| (*unit & 0xFF) as u8).collect();
-                codepage::decode(self.code_page.unwrap_or(fib.code_page), &bytes)
-            }
-            false => String::from_utf16_lossy(&units),
-        };
-        self.push(&text);
-    }
-
-    /// Writes text: into the story, or into the instruction of a field.
-    fn push(&mut self, text: &str) {
-        let is_shown = self.is_shown();
-        let into = self.fields.iter_mut().find(|field| !field.in_result);
-        match into {
-            Some(field) if field.instruction.len() < MAX_INSTRUCTION => {
-                field.instruction.push_str(text);
-            }
-            Some(_) => {}
-            None if is_shown => {
-                for field in &mut self.fields {
-                    field.has_result |= !text.trim().is_empty();
-                }
-                self.story.inline().push(text);
-            }
-            None => {}
-        }
-    }
-
-    /// Leaves out the number of a page.
-    fn leave_out_number(&mut self) {
-        self.story.inline().leave_out_number();
-    }
-
-    fn is_shown(&self) -> bool {
-        self.fields
-            .iter()
-            .all(|field| field.in_result && !field.is_left_out)
-    }
-
-    fn field(&mut self, unit: u16) {
-        match unit {
-            0x13 => self.fields.push(Field::default()),
-            0x14 => {
-                let is_furniture = self.is_furniture;
-                let Some(field) = self.fields.last_mut() else {
-                    return;
-                };
-                field.in_result = true;
-                field.is_left_out = is_furniture && fields::is_layout(&field.instruction);
-                let url = fields::link_target(&field.instruction);
-                if let Some(url) = url.filter(|_| self.is_shown()) {
-                    self.story.inline().open_link(&url);
-                    if let Some(field) = self.fields.last_mut() {
-                        field.is_link = true;
-                    }
-                }
-            }
-            _ => {
-                let Some(field) = self.fields.pop() else {
-                    return;
-                };
-                if field.is_link {
-                    self.story.inline().close_link();
-                }
-                if self.is_furniture && fields::is_layout(&field.instruction) && self.is_shown() {
-                    return self.leave_out_number();
-                }
-                if !field.has_result
-                    && !field.is_left_out
-                    && let Some(text) = fields::shown(&field.instruction)
-                {
-                    self.push(&text);
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{MAX_FIELDS, symbol, whole_fields};
-
-    #[test]
-    fn fields_are_whole_and_not_nested_without_end() {
-        let marks = [0x13, 0x61, 0x13, 0x14, 0x14, 0x15, 0x62, 0x15, 0x15, 0x13];
-        let mut found: Vec<usize> = whole_fields(&marks, 0..marks.len()).into_iter().collect();
-        found.sort_unstable();
-        assert_eq!(found, [0, 2, 3, 5, 7]);
-        let many = 1000;
-        let deep = [vec![0x13; many], vec![0x15; many]].concat();
-        assert_eq!(whole_fields(&deep, 0..2 * many).len(), 2 * MAX_FIELDS);
-    }
+    use super::symbol;
 
     #[test]
     fn symbols_are_those_of_their_font() {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::fib::{Fib, Table, u16_at, u32_at};
+use super::fib::{Fib, Table};
 use super::runs::Changes;
 use crate::codepage;
 use crate::formats::role::Role;
 use crate::formats::story::CellForm;
+use crate::little_endian::{u16_at, u32_at};
 
 /// How far a style may be from what it is based on.
 const MAX_BASES: usize = 16;

@@ -93,11 +93,7 @@ impl Reader<'_, '_, '_, '_> {
                 "instrText" => self.here.fields.instruct(node.text().unwrap_or_default()),
                 "fldChar" => self.field(node, line),
                 "fldSimple" => self.simple_field(node, line)?,
-                "hyperlink" => {
-                    line.inline.open_link(&self.target(node));
-                    self.inline(node, line)?;
-                    line.inline.close_link();
-                }
+                "hyperlink" => self.linked(&self.target(node), node, line)?,
                 "footnoteReference" | "endnoteReference" | "commentReference" => {
                     self.note(node, line);
                 }
@@ -191,8 +187,18 @@ impl Reader<'_, '_, '_, '_> {
         let Some(address) = fields::link_target(instruction) else {
             return self.inline(node, line);
         };
-        line.inline.open_link(&address);
-        self.inline(node, line)?;
+        self.linked(&address, node, line)
+    }
+
+    /// Adds the words of a link.
+    fn linked<'n, 't>(
+        &mut self,
+        address: &str,
+        words: Node<'n, 't>,
+        line: &mut Line<'n, 't>,
+    ) -> Result<(), ExtractError> {
+        line.inline.open_link(address);
+        self.inline(words, line)?;
         line.inline.close_link();
         Ok(())
     }

@@ -56,14 +56,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
         line: &mut Line<'t>,
     ) -> Result<(), ExtractError> {
         match node.tag_name().name() {
-            "s" => {
-                let count = xml::attribute(node, "c").and_then(|count| count.parse().ok());
-                let count = usize::min(count.unwrap_or(1), MAX_SPACES);
-                // More of them than the element has bytes are repetitions.
-                let more = count.saturating_sub(FREE_SPACES).min(self.repeats);
-                self.repeats -= more;
-                line.inline.push(&" ".repeat(count.min(FREE_SPACES + more)));
-            }
+            "s" => self.spaces(node, line),
             "tab" => line.inline.push("\t"),
             "line-break" => line.inline.line_break(),
             "note" => self.note(node, line),
@@ -71,17 +64,7 @@ impl<'t> Reader<'_, '_, '_, 't> {
             "page-number" | "page-count" if !self.is_text => line.inline.leave_out_number(),
             // Numbers of pages are layout.
             "page-number" | "page-count" | "script" | "tracked-changes" => {}
-            "ruby" => {
-                let child = |name| node.children().find(|child| xml::is(*child, name));
-                if let Some(base) = child("ruby-base") {
-                    self.inline(base, line)?;
-                }
-                if let Some(reading) = child("ruby-text") {
-                    line.inline.push("(");
-                    self.inline(reading, line)?;
-                    line.inline.push(")");
-                }
-            }
+            "ruby" => self.ruby(node, line)?,
             _ if is_drawn(node) => self.shape(node, None, line)?,
             "a" => {
                 let address = xml::attribute(node, "href").unwrap_or_default();
@@ -94,6 +77,28 @@ impl<'t> Reader<'_, '_, '_, 't> {
                 self.inline(node, line)?;
             }
             _ => self.inline(node, line)?,
+        }
+        Ok(())
+    }
+
+    /// Adds spaces; more of them than the element has bytes are repetitions.
+    fn spaces(&mut self, node: Node<'t, 't>, line: &mut Line<'t>) {
+        let count = xml::attribute(node, "c").and_then(|count| count.parse().ok());
+        let count = usize::min(count.unwrap_or(1), MAX_SPACES);
+        let more = count.saturating_sub(FREE_SPACES).min(self.repeats);
+        self.repeats -= more;
+        line.inline.push(&" ".repeat(count.min(FREE_SPACES + more)));
+    }
+
+    /// Adds words with their reading in parentheses behind them.
+    fn ruby(&mut self, node: Node<'t, 't>, line: &mut Line<'t>) -> Result<(), ExtractError> {
+        if let Some(base) = xml::child(node, "ruby-base") {
+            self.inline(base, line)?;
+        }
+        if let Some(reading) = xml::child(node, "ruby-text") {
+            line.inline.push("(");
+            self.inline(reading, line)?;
+            line.inline.push(")");
         }
         Ok(())
     }

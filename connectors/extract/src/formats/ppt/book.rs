@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::formats::escher::{self, Record, Records, kind, u32_at};
+use crate::formats::escher::{self, Record, Records, kind};
+use crate::little_endian::u32_at;
 
 /// Kinds of records ([MS-PPT] §2.13.24).
 pub(super) mod record {

@@ -7,7 +7,7 @@ mod slide;
 mod table;
 mod text;
 
-use dpe_connector::content::Metadata;
+use dpe_connector::content::{Metadata, Page};
 
 use crate::format::Format;
 use crate::formats::compound::{self, Compound};
@@ -68,10 +68,19 @@ pub(crate) fn read(
             false => ExtractError::damaged("there is no presentation"),
         });
     }
+    let pages = slides(&book, &stream, &pictures.unwrap_or_default(), reading)?;
+    Ok(Document { head, pages })
+}
+
+fn slides(
+    book: &Book<'_>,
+    stream: &[u8],
+    pictures: &[u8],
+    reading: &mut Reading<'_>,
+) -> Result<Vec<Page>, ExtractError> {
     let mut found = Vec::new();
-    let pictures = pictures.unwrap_or_default();
     let mut stored = slide::Stored {
-        bytes: &pictures,
+        bytes: pictures,
         ..slide::Stored::default()
     };
     let mut read = 0;
@@ -84,8 +93,8 @@ pub(crate) fn read(
         if read > stream.len() {
             reading.unpacked(length as u64)?;
         }
-        let (title, elements) = slide::read(&book, number, &mut stored, reading);
+        let (title, elements) = slide::read(book, number, &mut stored, reading);
         found.append(&mut pages::declared(title, Metadata::new(), elements));
     }
-    Ok(Document { head, pages: found })
+    Ok(found)
 }

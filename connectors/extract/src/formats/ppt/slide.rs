@@ -8,8 +8,9 @@ use super::book::{Book, furniture, record};
 use super::table::{Table, refers_to_outline};
 use super::text::{Text, texts};
 use crate::flow::{Container, Flow, title};
-use crate::formats::escher::{self, Known, Records, Shape, kind, u32_at};
+use crate::formats::escher::{self, Known, Records, Shape, kind};
 use crate::inline::Inline;
+use crate::little_endian::u32_at;
 use crate::reading::Reading;
 
 /// Records of shapes that hold what PowerPoint says of them.

@@ -3,8 +3,9 @@
 
 use super::book::record;
 use super::text::texts;
-use crate::formats::escher::{Record, Records, kind, u32_at};
+use crate::formats::escher::{Record, Records, kind};
 use crate::grid::{Cell, Grid};
+use crate::little_endian::u32_at;
 
 /// Records of shapes: where one is in its group, the text on it, and further properties.
 const CHILD_ANCHOR: u16 = 0xF00F;

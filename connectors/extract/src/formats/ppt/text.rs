@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::book::record;
 use crate::codepage;
-use crate::formats::escher::{Record, u32_at};
+use crate::formats::escher::Record;
+use crate::little_endian::u32_at;
 
 /// A text with what was said before and after it.
 #[derive(Debug, Default)]
@@ -50,15 +51,8 @@ pub(super) fn texts<'b>(records: impl Iterator<Item = Record<'b>>) -> Vec<Text> 
                         ..Text::default()
                     });
                 }
-                let words = match record.kind {
-                    record::TEXT_WIDE => codepage::decode(1200, record.data),
-                    _ => record.data.iter().map(|byte| char::from(*byte)).collect(),
-                };
-                if let Some(last) = found.last_mut() {
-                    last.length = words.encode_utf16().count();
-                    last.words = words;
-                    last.dropped.clear();
-                }
+                let last = found.last_mut();
+                last.into_iter().for_each(|last| last.take(&record));
             }
             record::TEXT_STYLE => {
                 if let Some(last) = found.last_mut() {
@@ -80,6 +74,16 @@ pub(super) fn texts<'b>(records: impl Iterator<Item = Record<'b>>) -> Vec<Text> 
 }
 
 impl Text {
+    /// Takes the words that a record has.
+    fn take(&mut self, record: &Record<'_>) {
+        self.words = match record.kind {
+            record::TEXT_WIDE => codepage::decode(1200, record.data),
+            _ => record.data.iter().map(|byte| char::from(*byte)).collect(),
+        };
+        self.length = self.words.encode_utf16().count();
+        self.dropped.clear();
+    }
+
     /// Blanks characters, so that places stay what they are.
     fn drop_characters(&mut self) {
         if self.dropped.is_empty() {
@@ -155,6 +159,21 @@ fn levels(data: &[u8], length: usize) -> Vec<Level> {
     found
 }
 
+/// What of the look of a paragraph stands before its tabs: its mask, and how many bytes it takes.
+const BEFORE_TABS: [(u32, usize); 11] = [
+    (1 << 7, 2),
+    (1 << 4, 2),
+    (1 << 6, 2),
+    (1 << 5, 4),
+    (1 << 11, 2),
+    (1 << 12, 2),
+    (1 << 13, 2),
+    (1 << 14, 2),
+    (1 << 8, 2),
+    (1 << 10, 2),
+    (1 << 15, 2),
+];
+
 fn level(rest: &mut &[u8]) -> Option<Level> {
     let characters = u32_at(take(rest, 4)?, 0)? as usize;
     let depth = u16_of(take(rest, 2)?);
@@ -164,19 +183,7 @@ fn level(rest: &mut &[u8]) -> Option<Level> {
         let flags = u16_of(take(rest, 2)?);
         has_bullet = (masks & 1 != 0).then_some(flags & 1 != 0);
     }
-    for (mask, length) in [
-        (1 << 7, 2),
-        (1 << 4, 2),
-        (1 << 6, 2),
-        (1 << 5, 4),
-        (1 << 11, 2),
-        (1 << 12, 2),
-        (1 << 13, 2),
-        (1 << 14, 2),
-        (1 << 8, 2),
-        (1 << 10, 2),
-        (1 << 15, 2),
-    ] {
+    for (mask, length) in BEFORE_TABS {
         if masks & mask != 0 {
             take(rest, length)?;
         }

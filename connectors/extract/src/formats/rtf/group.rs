@@ -117,6 +117,13 @@ impl Group {
         }
     }
 
+    /// Gives text its first look again.
+    pub(super) fn plain(&mut self) {
+        self.font = None;
+        self.character_set = None;
+        self.is_deleted = false;
+    }
+
     /// Returns the group that begins within this one.
     pub(super) fn inner(&self) -> Self {
         Self {

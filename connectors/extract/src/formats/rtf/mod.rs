@@ -5,6 +5,7 @@
 
 #[cfg(feature = "mail")]
 mod encapsulated;
+mod endings;
 mod group;
 mod picture;
 mod reader;

@@ -2,8 +2,8 @@
 
 use super::token::hex_digit;
 use crate::inline::Picture;
+use crate::pictures::media_type;
 use crate::reading::Reading;
-use crate::sniff::{self, Signature};
 
 /// A picture under construction.
 #[derive(Debug, Default)]
@@ -39,22 +39,8 @@ impl PictureData {
             true => with_file_header(self.bytes),
             false => self.bytes,
         };
-        let mime_type = sniffed(&bytes).or(self.mime_type);
+        let mime_type = media_type(&bytes, "").or(self.mime_type);
         Some(Picture::of_bytes(reading.blob(bytes), mime_type))
-    }
-}
-
-fn sniffed(bytes: &[u8]) -> Option<&'static str> {
-    let Some(Signature::Image(file_type)) = sniff::signature(&bytes[..bytes.len().min(64)]) else {
-        return None;
-    };
-    match file_type {
-        "png" => Some("image/png"),
-        "jpg" => Some("image/jpeg"),
-        "gif" => Some("image/gif"),
-        "bmp" => Some("image/bmp"),
-        "tiff" => Some("image/tiff"),
-        _ => None,
     }
 }
 

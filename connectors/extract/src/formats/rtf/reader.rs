@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use dpe_connector::content::Category;
-
 use super::group::{Destination, Encoding, Ending, Group, Kind};
 use super::picture::PictureData;
 use super::sheet::{Facts, Fonts, Styles, heading_level};
@@ -11,8 +9,6 @@ use super::token::{Token, Tokens};
 use super::typed::{Label, TypedLists};
 use crate::ExtractError;
 use crate::codepage::WESTERN;
-use crate::flow::Container;
-use crate::formats::fields;
 use crate::formats::role::Role;
 use crate::formats::story::{self, Block, CellForm, Paragraph, Story};
 use crate::reading::Reading;
@@ -45,20 +41,20 @@ pub(super) struct Reader<'r, 'l> {
     pub(super) fields: Vec<Field>,
     pub(super) picture: Option<PictureData>,
     pub(super) shape_name: String,
-    shape_value: String,
-    label: Option<String>,
+    pub(super) shape_value: String,
+    pub(super) label: Option<String>,
     typed: TypedLists,
     widths: Widths,
     /// Bytes of paragraphs that are code by the width of their letters, and of others.
     of_width: (usize, usize),
     pub(super) row: RowForm,
-    body: Story,
-    stories: Vec<Story>,
+    pub(super) body: Story,
+    pub(super) stories: Vec<Story>,
     /// Whether a section has ended, so that the next one begins a page unless it says otherwise.
     pub(super) awaits_page: bool,
-    footnotes: usize,
-    furniture: HashSet<(bool, String)>,
-    footers: Vec<Block>,
+    pub(super) footnotes: usize,
+    pub(super) furniture: HashSet<(bool, String)>,
+    pub(super) footers: Vec<Block>,
 }
 
 /// A field that is open.
@@ -305,100 +301,6 @@ impl<'r, 'l> Reader<'r, 'l> {
             return;
         };
         self.group = outer;
-    }
-
-    fn end_story(&mut self, kind: Kind) {
-        let paragraph = self.paragraph();
-        self.label = None;
-        let Some(story) = self.stories.pop() else {
-            return;
-        };
-        let blocks = story.finish(paragraph);
-        match kind {
-            Kind::Box => self.story().anchor(None, blocks),
-            Kind::Footnote => {
-                self.footnotes += 1;
-                let label = self.footnotes.to_string();
-                let container = Container::Footnote { label };
-                self.story().anchor(Some(container), blocks);
-            }
-            Kind::Comment => {
-                let container = story::comment();
-                self.story().anchor(Some(container), blocks);
-            }
-            Kind::Header | Kind::Footer => self.end_furniture(kind == Kind::Header, blocks),
-        }
-    }
-
-    /// Some fields have no result: they show their instruction.
-    fn end_field(&mut self) {
-        let Some(field) = self.fields.pop() else {
-            return;
-        };
-        if fields::is_layout(&field.instruction) && self.is_in_furniture() {
-            return self.leave_out_number(field.outer);
-        }
-        if field.has_result {
-            if let Some(outer) = self.fields.last_mut() {
-                outer.has_result = true;
-            }
-            return;
-        }
-        if let Some(text) = fields::shown(&field.instruction) {
-            self.group.destination = field.outer;
-            self.emit(&text);
-        }
-    }
-
-    /// Leaves out the number of a page that would be text of a destination.
-    pub(super) fn leave_out_number(&mut self, destination: Destination) {
-        self.flush();
-        if destination == Destination::Story && self.is_in_furniture() {
-            self.story().inline().leave_out_number();
-        }
-    }
-
-    /// Sections say the same header again and again; it is one.
-    fn end_furniture(&mut self, is_header: bool, blocks: Vec<Block>) {
-        let key = (is_header, format!("{blocks:?}"));
-        if story::is_silent(&blocks) || !self.furniture.insert(key) {
-            return;
-        }
-        let category = match is_header {
-            true => Category::Header,
-            false => Category::Footer,
-        };
-        let container = Container::Region(category);
-        match is_header {
-            true => self.story().place(container, blocks),
-            false => self.footers.push(Block::Within(container, blocks)),
-        }
-    }
-
-    fn end_picture(&mut self) {
-        let Some(data) = self.picture.take() else {
-            return;
-        };
-        let Some(picture) = data.finish(self.reading) else {
-            return;
-        };
-        let inline = self.story().inline();
-        inline.open_picture(picture);
-        inline.close_picture();
-    }
-
-    fn end_shape_value(&mut self) {
-        let value = std::mem::take(&mut self.shape_value);
-        match self.shape_name.trim() {
-            "wzDescription" if !value.trim().is_empty() => {
-                self.story().inline().describe_last_picture(value.trim());
-            }
-            "gtextUNICODE" => {
-                let blocks = vec![Block::text(value.trim())];
-                self.story().anchor(None, blocks);
-            }
-            _ => {}
-        }
     }
 
     fn text(&mut self, text: &[u8]) {

@@ -102,16 +102,12 @@ impl Reader<'_, '_> {
             b"stylesheet" => Styles,
             b"info" => Info,
             b"listtext" | b"pntext" => Label,
-            b"title" if self.is_in_info() => Fact(About::Title),
-            b"author" if self.is_in_info() => Fact(About::Author),
-            b"subject" if self.is_in_info() => Fact(About::Subject),
-            b"keywords" if self.is_in_info() => Fact(About::Keywords),
-            b"doccomm" if self.is_in_info() => Fact(About::Description),
-            b"creatim" if self.is_in_info() => Fact(About::Created),
-            b"revtim" if self.is_in_info() => Fact(About::Modified),
             b"shpinst" | b"do" | b"sp" | b"picprop" => Quiet,
             _ if is_nowhere(name) || (name.starts_with(b"m") && name.ends_with(b"Pr")) => Nowhere,
-            _ => return false,
+            _ => match about(name).filter(|_| self.group.destination == Info) {
+                Some(about) => Fact(about),
+                None => return false,
+            },
         };
         self.flush();
         self.group.destination = match destination {
@@ -124,10 +120,6 @@ impl Reader<'_, '_> {
             _ => {}
         }
         true
-    }
-
-    fn is_in_info(&self) -> bool {
-        self.group.destination == Destination::Info
     }
 
     fn opened(&mut self, kind: Kind) -> bool {
@@ -275,12 +267,10 @@ impl Reader<'_, '_> {
             b"f" | b"fcharset" | b"cchs" | b"cpg" | b"plain" | b"deleted" => self.flush(),
             _ => {}
         }
+        if in_fonts && self.font_word(name, number) {
+            return;
+        }
         match name {
-            b"f" if in_fonts => self.fonts.begin(number),
-            b"fcharset" if in_fonts => self.fonts.character_set(number),
-            b"fmodern" if in_fonts => self.fonts.fixed(true),
-            b"fprq" if in_fonts && number > 0 => self.fonts.fixed(number == 1),
-            b"cpg" if in_fonts => self.fonts.code_page(number),
             b"f" => {
                 self.group.font = Some(number);
                 self.group.character_set = None;
@@ -294,11 +284,7 @@ impl Reader<'_, '_> {
             b"mac" => self.code_page = 10000,
             b"pc" => self.code_page = 437,
             b"pca" => self.code_page = 850,
-            b"plain" => {
-                self.group.font = None;
-                self.group.character_set = None;
-                self.group.is_deleted = false;
-            }
+            b"plain" => self.group.plain(),
             b"deleted" => self.group.is_deleted = is_on,
             b"s" if in_styles => self.styles.number(number),
             b"sbasedon" if in_styles => self.styles.base(number),
@@ -308,15 +294,23 @@ impl Reader<'_, '_> {
             b"emfblip" => self.picture_type("image/emf"),
             b"wmetafile" => self.picture_type("image/wmf"),
             b"macpict" => self.picture_type("image/x-pict"),
-            b"dibitmap" => {
-                self.picture_type("image/bmp");
-                if let Some(picture) = &mut self.picture {
-                    picture.is_bare_bitmap = true;
-                }
-            }
+            b"dibitmap" => self.bare_bitmap(),
             _ if !in_styles => self.paragraph_word(name, number),
             _ => {}
         }
+    }
+
+    /// Takes what a word says of the font that is being read; `false` if it says nothing.
+    fn font_word(&mut self, name: &[u8], number: i32) -> bool {
+        match name {
+            b"f" => self.fonts.begin(number),
+            b"fcharset" => self.fonts.character_set(number),
+            b"fmodern" => self.fonts.fixed(true),
+            b"fprq" if number > 0 => self.fonts.fixed(number == 1),
+            b"cpg" => self.fonts.code_page(number),
+            _ => return false,
+        }
+        true
     }
 
     fn paragraph_word(&mut self, name: &[u8], number: i32) {
@@ -335,6 +329,13 @@ impl Reader<'_, '_> {
         }
     }
 
+    fn bare_bitmap(&mut self) {
+        self.picture_type("image/bmp");
+        if let Some(picture) = &mut self.picture {
+            picture.is_bare_bitmap = true;
+        }
+    }
+
     fn picture_type(&mut self, mime_type: &'static str) {
         if let Some(picture) = &mut self.picture {
             picture.mime_type = Some(mime_type);
@@ -346,6 +347,20 @@ impl Reader<'_, '_> {
         self.flush();
         self.emit(text);
     }
+}
+
+/// Returns what a destination within the information says about the document.
+fn about(name: &[u8]) -> Option<About> {
+    Some(match name {
+        b"title" => About::Title,
+        b"author" => About::Author,
+        b"subject" => About::Subject,
+        b"keywords" => About::Keywords,
+        b"doccomm" => About::Description,
+        b"creatim" => About::Created,
+        b"revtim" => About::Modified,
+        _ => return None,
+    })
 }
 
 /// Destinations whose text is for programs, or is there a second time.

@@ -1,6 +1,7 @@
 //! Records of the binary workbooks before XLSX, and the strings in them ([MS-XLS] §2.5.293 and on).
 
 use crate::codepage;
+use crate::little_endian::u16_at;
 
 /// A record that goes on with what the one before it says.
 pub(super) const CONTINUE: u16 = 0x3C;
@@ -88,16 +89,6 @@ impl<'b> Record<'b> {
             part: 0,
         }
     }
-}
-
-pub(super) fn u16_at(data: &[u8], at: usize) -> Option<u16> {
-    let bytes = data.get(at..at + 2)?;
-    Some(u16::from_le_bytes(bytes.try_into().ok()?))
-}
-
-pub(super) fn u32_at(data: &[u8], at: usize) -> Option<u32> {
-    let bytes = data.get(at..at + 4)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// Data that several records hold one after the other.

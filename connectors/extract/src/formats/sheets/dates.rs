@@ -1,5 +1,7 @@
 //! Numbers that a format shows as dates, times or durations.
 
+use crate::times::civil;
+
 /// How a number format shows a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Shown {
@@ -98,20 +100,6 @@ fn time(milliseconds: i64) -> String {
     } else {
         format!("{time}.{rest:03}")
     }
-}
-
-/// Returns year, month and day of a day since 1970-01-01 (H. Hinnant's algorithm).
-pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

@@ -104,16 +104,7 @@ impl Table<'_> {
         let names = self.sheet.header_rows.contains(&number);
         self.is_leading &= names;
         if self.columns.is_empty() {
-            let links: Vec<_> = cells.iter().map(|cell| self.links(cell)).collect();
-            let cells = cells.iter().zip(&links);
-            let cells = cells.map(|((_, text), links)| Cell {
-                text,
-                links,
-                names,
-                ..Cell::default()
-            });
-            self.grid.row(self.is_leading, cells);
-            return;
+            return self.row_of_cells(cells, names);
         }
         self.spans.enter(number);
         if cells.is_empty() && self.spans.open.is_empty() {
@@ -141,6 +132,19 @@ impl Table<'_> {
             names,
         });
         self.grid.row(self.is_leading, row);
+    }
+
+    /// Writes a row that is only its cells.
+    fn row_of_cells(&mut self, cells: &[Used], names: bool) {
+        let links: Vec<_> = cells.iter().map(|cell| self.links(cell)).collect();
+        let cells = cells.iter().zip(&links);
+        let cells = cells.map(|((_, text), links)| Cell {
+            text,
+            links,
+            names,
+            ..Cell::default()
+        });
+        self.grid.row(self.is_leading, cells);
     }
 
     fn links(&self, (place, text): &Used) -> Vec<Link> {

@@ -24,7 +24,6 @@ use crate::inline::{Inline, Picture};
 use crate::reading::Reading;
 use crate::{Document, ExtractError, pages};
 
-pub(crate) use dates::civil;
 pub(crate) use ods::read as read_ods;
 pub(crate) use xls::{is_bare_workbook, read as read_xls, read_bare as read_bare_xls};
 pub(crate) use xlsb::read as read_xlsb;

@@ -134,18 +134,7 @@ impl Reader {
 
     fn open(&mut self, tag: &Tag<'_>) {
         match tag.name() {
-            "table" => {
-                self.tables += 1;
-                if self.tables == 1 {
-                    let name = tag.attribute("name").unwrap_or_default();
-                    let sheet = Sheet {
-                        name,
-                        ..Sheet::default()
-                    };
-                    self.sheets.push((sheet, Vec::new()));
-                    (self.next_row, self.repeated, self.in_header) = (0, 0, false);
-                }
-            }
+            "table" => self.open_table(tag),
             "table-header-rows" => self.in_header = true,
             "table-row" if self.tables == 1 => {
                 self.row = Row {
@@ -168,14 +157,7 @@ impl Reader {
                 self.paragraphs += 1;
                 self.begin_line();
             }
-            "s" => {
-                let count = u64::from(tag.number("c").unwrap_or(1).min(1000));
-                // More of them than the element has bytes are repetitions.
-                let room = MAX_REPEATED_BYTES.saturating_sub(self.repeated_bytes);
-                let more = count.saturating_sub(FREE_SPACES).min(room);
-                self.repeated_bytes += more;
-                self.push(&" ".repeat(count.min(FREE_SPACES + more) as usize));
-            }
+            "s" => self.spaces(tag.number("c").unwrap_or(1)),
             "tab" => self.push("\t"),
             "line-break" => self.push("\n"),
             "a" => {
@@ -186,6 +168,28 @@ impl Reader {
             }
             _ => {}
         }
+    }
+
+    fn open_table(&mut self, tag: &Tag<'_>) {
+        self.tables += 1;
+        if self.tables == 1 {
+            let name = tag.attribute("name").unwrap_or_default();
+            let sheet = Sheet {
+                name,
+                ..Sheet::default()
+            };
+            self.sheets.push((sheet, Vec::new()));
+            (self.next_row, self.repeated, self.in_header) = (0, 0, false);
+        }
+    }
+
+    /// Adds spaces; more of them than the element has bytes are repetitions.
+    fn spaces(&mut self, count: u32) {
+        let count = u64::from(count.min(1000));
+        let room = MAX_REPEATED_BYTES.saturating_sub(self.repeated_bytes);
+        let more = count.saturating_sub(FREE_SPACES).min(room);
+        self.repeated_bytes += more;
+        self.push(&" ".repeat(count.min(FREE_SPACES + more) as usize));
     }
 
     fn open_cell(&mut self, tag: &Tag<'_>) {

@@ -7,6 +7,7 @@ use crate::format::Format;
 use crate::formats::head;
 use crate::formats::ooxml::properties;
 use crate::formats::ooxml::relations::Relations;
+use crate::little_endian::{u16_at, u32_at};
 use crate::package::Package;
 use crate::pictures::Pictures;
 use crate::reading::Reading;
@@ -49,22 +50,17 @@ pub(crate) fn read(
     let relations = Relations::of(&part, package, reading)?;
     let mut book = Book::default();
     book.read_list(&package.needed(&part, reading)?);
-    for kind in ["styles", "sharedStrings"] {
-        let Some(part) = relations.of_kind(kind).next() else {
-            continue;
-        };
-        let bytes = package.needed(part, reading);
-        let bytes = reading.tolerated(part, bytes)?.unwrap_or_default();
-        match kind {
-            "styles" => book.read_styles(&bytes),
-            _ => book.read_strings(&bytes),
-        }
-    }
     let mut surroundings = Surroundings {
         package,
         reading,
         pictures: Pictures::default(),
     };
+    if let Some(part) = relations.of_kind("styles").next() {
+        book.read_styles(&surroundings.bytes(part)?);
+    }
+    if let Some(part) = relations.of_kind("sharedStrings").next() {
+        book.read_strings(&surroundings.bytes(part)?);
+    }
     let mut sheets = Vec::new();
     for (name, id) in &book.sheets {
         let mut sheet = Sheet::new(name, surroundings.reading);
@@ -293,16 +289,6 @@ fn range(data: &[u8]) -> Option<Merged> {
         first: (u32_at(data, 0)?, u32_at(data, 8)?),
         last: (u32_at(data, 4)?, u32_at(data, 12)?),
     })
-}
-
-fn u16_at(data: &[u8], at: usize) -> Option<u16> {
-    let bytes = data.get(at..at + 2)?;
-    Some(u16::from_le_bytes(bytes.try_into().ok()?))
-}
-
-fn u32_at(data: &[u8], at: usize) -> Option<u32> {
-    let bytes = data.get(at..at + 4)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 #[cfg(test)]
