@@ -68,7 +68,9 @@ impl Grid {
             }
             push_on_one_line(&mut line, cell.text);
             if !cell.links.is_empty() {
-                links.push((cell.text, cell.links));
+                if !cell.links.is_empty() {
+                    links.push((cell.text, cell.links));
+                }
             }
             if let Some(html) = &mut self.html {
                 html.cell(&cell, header || cell.names);
@@ -92,6 +94,7 @@ impl Grid {
             if self.text.trim().is_empty() {
                 return;
             }
+            self.text.shrink_to_fit();
             elements.push(Element {
                 text: Some(self.text),
                 text_as_html: Some(html.finish()),
@@ -199,6 +202,7 @@ impl Html {
     fn finish(mut self) -> String {
         self.end_section();
         self.text.push_str("</table>");
+        self.text.shrink_to_fit();
         self.text
     }
 }
@@ -211,22 +215,28 @@ fn linked(links: NotedLinks) -> Metadata {
 
 /// Line ends and tabs inside a cell would look like rows and columns.
 fn push_on_one_line(line: &mut String, text: &str) {
-    line.extend(text.chars().map(|character| match character {
-        '\n' | '\t' => ' ',
-        other => other,
-    }));
+    let mut rest = text;
+    while let Some(at) = memchr::memchr2(b'\n', b'\t', rest.as_bytes()) {
+        line.push_str(&rest[..at]);
+        line.push(' ');
+        rest = &rest[at + 1..];
+    }
+    line.push_str(rest);
 }
 
 fn push_escaped(html: &mut String, text: &str) {
-    for character in text.chars() {
-        match character {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '\n' => html.push_str("<br>"),
-            other => html.push(other),
-        }
+    let mut rest = text;
+    while let Some(at) = rest.find(['&', '<', '>', '\n']) {
+        html.push_str(&rest[..at]);
+        html.push_str(match rest.as_bytes()[at] {
+            b'&' => "&amp;",
+            b'<' => "&lt;",
+            b'>' => "&gt;",
+            _ => "<br>",
+        });
+        rest = &rest[at + 1..];
     }
+    html.push_str(rest);
 }
 
 #[cfg(test)]

@@ -308,6 +308,7 @@ impl Inline {
         self.text.truncate(self.text.trim_end().len());
         let start = self.text.len() - self.text.trim_start().len();
         self.text.drain(..start);
+        self.text.shrink_to_fit();
         let text = self.text;
         let mut links = self.links;
         links.retain_mut(|link| {

@@ -34,35 +34,72 @@ pub(crate) fn declared(
     spread(elements, vec![page])
 }
 
-fn spread(elements: Vec<Element>, mut pages: Vec<Page>) -> Vec<Page> {
+fn spread(mut elements: Vec<Element>, mut pages: Vec<Page>) -> Vec<Page> {
+    if elements.is_empty() {
+        return pages;
+    }
+    // From the end, so that no element is moved more than once; of a text on one page none is.
+    let mut further: Vec<Page> = Vec::new();
+    for start in beginnings(&elements).into_iter().rev() {
+        further.push(Page {
+            elements: elements.split_off(start),
+            ..Page::default()
+        });
+    }
+    if !further.is_empty() {
+        elements.shrink_to_fit();
+    }
+    match pages.last_mut() {
+        Some(page) => page.elements = elements,
+        None => pages.push(Page {
+            elements,
+            ..Page::default()
+        }),
+    }
+    pages.extend(further.into_iter().rev());
+    pages
+}
+
+/// Returns where pages begin after the first.
+fn beginnings(elements: &[Element]) -> Vec<usize> {
+    let mut beginnings = Vec::new();
     let mut used = 0;
-    for element in elements {
-        let bytes = size(&element);
+    for (index, element) in elements.iter().enumerate() {
+        let bytes = size(element);
         used += bytes;
-        match pages.last_mut() {
-            Some(page) if used <= PAGE_BYTES || page.elements.is_empty() => {
-                page.elements.push(element)
-            }
-            _ => {
-                used = bytes;
-                pages.push(Page {
-                    elements: vec![element],
-                    ..Page::default()
-                });
-            }
+        let is_first = index == beginnings.last().copied().unwrap_or(0);
+        if used > PAGE_BYTES && !is_first {
+            used = bytes;
+            beginnings.push(index);
         }
     }
-    pages
+    beginnings
 }
 
 fn size(element: &Element) -> usize {
     let texts = [&element.text, &element.text_as_html];
     let texts: usize = texts.into_iter().flatten().map(String::len).sum();
-    let metadata = match element.metadata.is_empty() {
-        true => 0,
-        false => serde_json::to_string(&element.metadata).map_or(0, |text| text.len()),
-    };
-    texts + metadata + ELEMENT_OVERHEAD
+    let mut metadata = Counted(0);
+    if !element.metadata.is_empty()
+        && serde_json::to_writer(&mut metadata, &element.metadata).is_err()
+    {
+        metadata.0 = 0;
+    }
+    texts + metadata.0 + ELEMENT_OVERHEAD
+}
+
+/// Bytes that are counted and not kept.
+struct Counted(usize);
+
+impl std::io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! Knows neither how the tree comes about ([`super::sink`]) nor what tags mean.
 
+use std::num::NonZeroU32;
+
 use html5ever::tendril::StrTendril;
 use html5ever::tree_builder::{TreeBuilder, create_element};
 use html5ever::{Attribute, QualName, local_name, ns};
@@ -17,32 +19,54 @@ pub(super) struct Dom {
     nodes: Vec<Node>,
 }
 
-/// One node, linked to its neighbours.
+/// One node, linked to its neighbours. There is one for every few bytes of a page, so it is kept small.
 #[derive(Debug)]
 pub(super) struct Node {
-    pub(super) parent: Option<Id>,
-    pub(super) previous: Option<Id>,
-    pub(super) next: Option<Id>,
-    pub(super) first_child: Option<Id>,
-    pub(super) last_child: Option<Id>,
+    pub(super) parent: Link,
+    pub(super) previous: Link,
+    pub(super) next: Link,
+    pub(super) first_child: Link,
+    pub(super) last_child: Link,
     /// Nodes above, as of when it was put in its place.
     pub(super) depth: u32,
     pub(super) data: Data,
 }
 
+/// A link from a node to another, or to none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Link(Option<NonZeroU32>);
+
+impl Link {
+    pub(super) fn to(id: Id) -> Self {
+        // No text has so many nodes: it is refused before.
+        let place = u32::try_from(id).ok().and_then(|id| id.checked_add(1));
+        Self(place.and_then(NonZeroU32::new))
+    }
+
+    pub(super) fn id(self) -> Option<Id> {
+        self.0.map(|place| place.get() as Id - 1)
+    }
+
+    pub(super) fn take(&mut self) -> Option<Id> {
+        std::mem::take(self).id()
+    }
+
+    pub(super) fn replace(&mut self, id: Id) -> Option<Id> {
+        std::mem::replace(self, Self::to(id)).id()
+    }
+}
+
 /// What a node is.
 #[derive(Debug)]
 pub(super) enum Data {
-    /// An element with its attributes.
+    /// An element with those of its attributes that are read.
     Element {
         name: QualName,
-        attributes: Vec<Attribute>,
-        /// Root of what a `template` holds.
-        contents: Option<Id>,
+        attributes: Box<[Attribute]>,
     },
     /// Text.
     Text(StrTendril),
-    /// The document itself, a comment, a processing instruction.
+    /// The document itself, a comment, a processing instruction, what a `template` holds.
     Other,
 }
 
@@ -112,12 +136,12 @@ impl Dom {
 
     /// Returns the node before a node, below the same parent.
     pub(super) fn previous(&self, id: Id) -> Option<Id> {
-        self.nodes[id].previous
+        self.nodes[id].previous.id()
     }
 
     /// Returns the nodes around a node, nearest first.
     pub(super) fn ancestors(&self, id: Id) -> impl Iterator<Item = Id> {
-        std::iter::successors(self.nodes[id].parent, |id| self.nodes[*id].parent)
+        std::iter::successors(self.nodes[id].parent.id(), |id| self.nodes[*id].parent.id())
     }
 
     /// Walks a node and what is below it, in document order.
@@ -149,9 +173,9 @@ impl Walk<'_> {
             return None;
         }
         let node = &self.dom.nodes[left];
-        match node.next {
+        match node.next.id() {
             Some(next) => Some(Step::Enter(next)),
-            None => node.parent.map(Step::Leave),
+            None => node.parent.id().map(Step::Leave),
         }
     }
 }
@@ -162,7 +186,7 @@ impl Iterator for Walk<'_> {
     fn next(&mut self) -> Option<Step> {
         let step = self.next?;
         self.next = match step {
-            Step::Enter(id) => Some(match self.dom.nodes[id].first_child {
+            Step::Enter(id) => Some(match self.dom.nodes[id].first_child.id() {
                 Some(child) => Step::Enter(child),
                 None => Step::Leave(id),
             }),
@@ -175,6 +199,11 @@ impl Iterator for Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Data, Dom, Excessive, Step};
+
+    #[test]
+    fn nodes_are_small() {
+        assert!(size_of::<super::Node>() <= 72);
+    }
 
     fn outline(dom: &Dom) -> String {
         let mut outline = String::new();

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, Ref, RefCell};
+use std::collections::BTreeMap;
 
 use html5ever::interface::TokenizerResult;
 use html5ever::interface::tree_builder::{
@@ -20,7 +21,7 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, LocalName, Namespace, QualName, local_name, ns};
 
-use super::dom::{Data, Dom, Excessive, Id, Node};
+use super::dom::{Data, Dom, Excessive, Id, Link, Node};
 use super::tags;
 
 /// Open tags beyond this depth are not opened; their text stays, in its place.
@@ -102,6 +103,8 @@ fn is_too_deep(tag: &Tag, depth: u32) -> bool {
 /// The arena while the tree grows.
 pub(super) struct Sink {
     nodes: RefCell<Vec<Node>>,
+    /// Roots of what templates hold.
+    templates: RefCell<BTreeMap<Id, Id>>,
     max_nodes: usize,
     /// Depth of the innermost open element, nearly: elements without content count while they last.
     depth: Cell<u32>,
@@ -112,6 +115,7 @@ impl Sink {
     pub(super) fn new(text: &str) -> Self {
         let sink = Self {
             nodes: RefCell::new(Vec::new()),
+            templates: RefCell::default(),
             max_nodes: MIN_NODES + text.len() / 2,
             depth: Cell::new(0),
         };
@@ -126,11 +130,11 @@ impl Sink {
     fn add(&self, data: Data) -> Id {
         let mut nodes = self.nodes.borrow_mut();
         nodes.push(Node {
-            parent: None,
-            previous: None,
-            next: None,
-            first_child: None,
-            last_child: None,
+            parent: Link::default(),
+            previous: Link::default(),
+            next: Link::default(),
+            first_child: Link::default(),
+            last_child: Link::default(),
             depth: 0,
             data,
         });
@@ -146,12 +150,14 @@ impl Sink {
             None => nodes[parent].last_child.replace(id),
         };
         match previous {
-            Some(previous) => nodes[previous].next = Some(id),
-            None => nodes[parent].first_child = Some(id),
+            Some(previous) => nodes[previous].next = Link::to(id),
+            None => nodes[parent].first_child = Link::to(id),
         }
         let depth = nodes[parent].depth.saturating_add(1);
         let node = &mut nodes[id];
-        (node.parent, node.previous, node.next) = (Some(parent), previous, next);
+        node.parent = Link::to(parent);
+        node.previous = previous.map(Link::to).unwrap_or_default();
+        node.next = next.map(Link::to).unwrap_or_default();
         node.depth = depth;
         if matches!(node.data, Data::Element { .. }) {
             self.depth.set(depth);
@@ -166,8 +172,8 @@ impl Sink {
         let neighbour = {
             let nodes = self.nodes.borrow();
             match next {
-                Some(next) => nodes[next].previous,
-                None => nodes[parent].last_child,
+                Some(next) => nodes[next].previous.id(),
+                None => nodes[parent].last_child.id(),
             }
         };
         if let Some(neighbour) = neighbour
@@ -186,14 +192,15 @@ fn detach(nodes: &mut [Node], id: Id) {
         let node = &mut nodes[id];
         (node.parent.take(), node.previous.take(), node.next.take())
     };
+    let link = |id: Option<Id>| id.map(Link::to).unwrap_or_default();
     match (previous, parent) {
-        (Some(previous), _) => nodes[previous].next = next,
-        (None, Some(parent)) => nodes[parent].first_child = next,
+        (Some(previous), _) => nodes[previous].next = link(next),
+        (None, Some(parent)) => nodes[parent].first_child = link(next),
         (None, None) => {}
     }
     match (next, parent) {
-        (Some(next), _) => nodes[next].previous = previous,
-        (None, Some(parent)) => nodes[parent].last_child = previous,
+        (Some(next), _) => nodes[next].previous = link(previous),
+        (None, Some(parent)) => nodes[parent].last_child = link(previous),
         (None, None) => {}
     }
 }
@@ -243,12 +250,13 @@ impl TreeSink for Sink {
         attributes: Vec<Attribute>,
         flags: ElementFlags,
     ) -> Id {
-        let contents = flags.template.then(|| self.add(Data::Other));
-        self.add(Data::Element {
-            name,
-            attributes,
-            contents,
-        })
+        let attributes = attributes.into_iter().filter(is_read).collect();
+        let id = self.add(Data::Element { name, attributes });
+        if flags.template {
+            let contents = self.add(Data::Other);
+            self.templates.borrow_mut().insert(id, contents);
+        }
+        id
     }
 
     fn create_comment(&self, _: StrTendril) -> Id {
@@ -264,7 +272,7 @@ impl TreeSink for Sink {
     }
 
     fn append_based_on_parent_node(&self, element: &Id, previous: &Id, child: NodeOrText<Id>) {
-        let parent = self.nodes.borrow()[*element].parent;
+        let parent = self.nodes.borrow()[*element].parent.id();
         match parent {
             Some(parent) => self.insert(parent, Some(*element), child),
             None => self.insert(*previous, None, child),
@@ -279,13 +287,8 @@ impl TreeSink for Sink {
     }
 
     fn get_template_contents(&self, target: &Id) -> Id {
-        match self.nodes.borrow()[*target].data {
-            Data::Element {
-                contents: Some(contents),
-                ..
-            } => contents,
-            _ => *target,
-        }
+        let templates = self.templates.borrow();
+        templates.get(target).copied().unwrap_or(*target)
     }
 
     fn same_node(&self, one: &Id, other: &Id) -> bool {
@@ -295,7 +298,7 @@ impl TreeSink for Sink {
     fn set_quirks_mode(&self, _: QuirksMode) {}
 
     fn append_before_sibling(&self, sibling: &Id, child: NodeOrText<Id>) {
-        let parent = self.nodes.borrow()[*sibling].parent;
+        let parent = self.nodes.borrow()[*sibling].parent.id();
         if let Some(parent) = parent {
             self.insert(parent, Some(*sibling), child);
         }
@@ -303,13 +306,14 @@ impl TreeSink for Sink {
 
     fn add_attrs_if_missing(&self, target: &Id, more: Vec<Attribute>) {
         if let Data::Element { attributes, .. } = &mut self.nodes.borrow_mut()[*target].data {
-            for attribute in more {
-                let is_known = attributes.len() >= MAX_ADDED_ATTRIBUTES
-                    || attributes.iter().any(|known| known.name == attribute.name);
+            let mut all = std::mem::take(attributes).into_vec();
+            for attribute in more.into_iter().filter(is_read) {
+                let is_known = all.iter().any(|known| known.name == attribute.name);
                 if !is_known {
-                    attributes.push(attribute);
+                    all.push(attribute);
                 }
             }
+            *attributes = all.into_boxed_slice();
         }
     }
 
@@ -318,14 +322,31 @@ impl TreeSink for Sink {
     }
 
     fn reparent_children(&self, node: &Id, new_parent: &Id) {
-        while let Some(child) = { self.nodes.borrow()[*node].first_child } {
+        while let Some(child) = { self.nodes.borrow()[*node].first_child.id() } {
             self.place(child, *new_parent, None);
         }
     }
 }
 
-/// A repeated `<body>` or `<html>` tag adds attributes to the first; only a few are of use.
-const MAX_ADDED_ATTRIBUTES: usize = 64;
+/// Whether somebody looks at an attribute of the tree; all others are not kept.
+fn is_read(attribute: &Attribute) -> bool {
+    matches!(
+        &*attribute.name.local,
+        "alt"
+            | "checked"
+            | "class"
+            | "colspan"
+            | "content"
+            | "href"
+            | "lang"
+            | "name"
+            | "role"
+            | "rowspan"
+            | "src"
+            | "title"
+            | "type"
+    )
+}
 
 static NO_NAME: QualName = QualName {
     prefix: None,
