@@ -9,6 +9,12 @@ const DOS_US: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£
 /// The upper half of code page 850.
 const DOS_LATIN: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{AD}±‗¾¶§÷¸°¨·¹³²■\u{A0}";
 
+/// The upper half of code page 737.
+const DOS_GREEK: &str = "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρσςτυφχψ░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀ωάέήϊίόύϋώΆΈΉΊΌΎΏ±≥≤ΪΫ÷≈°∙·√ⁿ²■\u{A0}";
+
+/// The upper half of code page 852.
+const DOS_CENTRAL: &str = "ÇüéâäůćçłëŐőîŹÄĆÉĹĺôöĽľŚśÖÜŤťŁ×čáíóúĄąŽžĘę¬źČş«»░▒▓│┤ÁÂĚŞ╣║╗╝Żż┐└┴┬├─┼Ăă╚╔╩╦╠═╬¤đĐĎËďŇÍÎě┘┌█▄ŢŮ▀ÓßÔŃńňŠšŔÚŕŰýÝţ´\u{AD}˝˛ˇ˘§÷¸°¨˙űŘř■\u{A0}";
+
 /// What the font Symbol shows for the bytes from 0x20 to 0x7E.
 const SYMBOL_LOW: &str = " !\u{2200}#\u{2203}%&\u{220B}()\u{2217}+,\u{2212}./0123456789:;<=>?\
     \u{2245}ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[\u{2234}]\u{22A5}_\
@@ -51,15 +57,11 @@ pub(crate) const WESTERN: u16 = 1252;
 
 /// Returns the text that bytes of a code page are.
 pub(crate) fn decode(code_page: u16, bytes: &[u8]) -> String {
-    let half = match code_page {
-        437 => DOS_US,
-        850 | 858 => DOS_LATIN,
-        _ => {
-            return encoding(code_page)
-                .decode_without_bom_handling(bytes)
-                .0
-                .into_owned();
-        }
+    let Some(half) = dos_half(code_page) else {
+        return encoding(code_page)
+            .decode_without_bom_handling(bytes)
+            .0
+            .into_owned();
     };
     let upper: Vec<char> = half.chars().collect();
     let character = |byte: &u8| match byte.checked_sub(0x80) {
@@ -67,6 +69,17 @@ pub(crate) fn decode(code_page: u16, bytes: &[u8]) -> String {
         None => char::from(*byte),
     };
     bytes.iter().map(character).collect()
+}
+
+/// Returns the characters of the bytes from 0x80 in a code page of DOS that encodings of the web leave out.
+fn dos_half(code_page: u16) -> Option<&'static str> {
+    match code_page {
+        437 => Some(DOS_US),
+        737 => Some(DOS_GREEK),
+        850 | 858 => Some(DOS_LATIN),
+        852 => Some(DOS_CENTRAL),
+        _ => None,
+    }
 }
 
 /// Returns the character that the font Symbol shows for a byte.
@@ -149,12 +162,16 @@ fn encoding(code_page: u16) -> &'static Encoding {
 
 #[cfg(test)]
 mod tests {
-    use super::{DOS_LATIN, DOS_US, SYMBOL_HIGH, SYMBOL_LOW, decode, symbol};
+    use super::{
+        DOS_CENTRAL, DOS_GREEK, DOS_LATIN, DOS_US, SYMBOL_HIGH, SYMBOL_LOW, decode, symbol,
+    };
 
     #[test]
     fn tables_have_a_character_for_each_byte() {
         assert_eq!(DOS_US.chars().count(), 128);
         assert_eq!(DOS_LATIN.chars().count(), 128);
+        assert_eq!(DOS_GREEK.chars().count(), 128);
+        assert_eq!(DOS_CENTRAL.chars().count(), 128);
         assert_eq!(SYMBOL_LOW.chars().count(), 0x7F - 0x20);
         assert_eq!(SYMBOL_HIGH.chars().count(), 0xFF - 0xA0);
     }
@@ -163,6 +180,8 @@ mod tests {
     fn bytes_are_what_their_code_page_says() {
         assert_eq!(decode(437, b"a\x81"), "a\u{FC}");
         assert_eq!(decode(850, b"\x9B"), "\u{F8}");
+        assert_eq!(decode(737, b"\x80\x98"), "\u{391}\u{3B1}");
+        assert_eq!(decode(852, b"\xA5\x88"), "\u{105}\u{142}");
         assert_eq!(decode(1251, b"\xE4"), "\u{434}");
         assert_eq!(decode(932, b"\x82\xA0\\"), "\u{3042}\\");
         assert_eq!(symbol(b'a'), '\u{3B1}');

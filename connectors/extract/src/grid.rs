@@ -68,9 +68,7 @@ impl Grid {
             }
             push_on_one_line(&mut line, cell.text);
             if !cell.links.is_empty() {
-                if !cell.links.is_empty() {
-                    links.push((cell.text, cell.links));
-                }
+                links.push((cell.text, cell.links));
             }
             if let Some(html) = &mut self.html {
                 html.cell(&cell, header || cell.names);

@@ -25,8 +25,7 @@ const UNFOLDED_RATIO: u64 = 16;
 ///
 /// `damaged` if it is not in that encoding.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, ExtractError> {
-    let declared = declared_encoding(bytes);
-    match declared.and_then(encoding_rs::Encoding::for_label) {
+    match decode::of_xml(bytes) {
         Some(encoding) if encoding != encoding_rs::UTF_8 && !decode::has_utf16_mark(bytes) => {
             Ok(encoding.decode(bytes).0.into_owned())
         }
@@ -148,18 +147,6 @@ fn is_deeper(tree: &Document<'_>, most: u32) -> bool {
             }
         }
     }
-}
-
-fn declared_encoding(bytes: &[u8]) -> Option<&[u8]> {
-    let head = &bytes[..bytes.len().min(256)];
-    let declaration = &head[..memchr::memmem::find(head, b"?>")?];
-    let declaration = declaration.strip_prefix(b"<?xml")?;
-    let after = memchr::memmem::find(declaration, b"encoding")? + b"encoding".len();
-    let rest = declaration[after..].trim_ascii_start();
-    let rest = rest.strip_prefix(b"=")?.trim_ascii_start();
-    let quote = *rest.first().filter(|quote| matches!(quote, b'"' | b'\''))?;
-    let label = &rest[1..];
-    Some(&label[..memchr::memchr(quote, label)?])
 }
 
 #[cfg(test)]

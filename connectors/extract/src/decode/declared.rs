@@ -1,6 +1,6 @@
 //! The encoding that a text declares in its first lines, as many languages let it.
 
-use encoding_rs::{Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{Encoding, REPLACEMENT, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// Declarations are in the first line or the second.
 const DECLARED_WITHIN: usize = 256;
@@ -10,12 +10,31 @@ const DECLARED_WITHIN: usize = 256;
 pub(super) fn encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = &bytes[..bytes.len().min(DECLARED_WITHIN)];
     let label = xml(head).or_else(|| css(head)).or_else(|| comment(head))?;
-    let encoding = Encoding::for_label(label).or_else(|| {
-        // Python's name, which the Web does not know.
-        let is_latin = label.eq_ignore_ascii_case(b"latin-1");
-        is_latin.then_some(WINDOWS_1252)
-    })?;
-    (encoding != UTF_16LE && encoding != UTF_16BE).then_some(encoding)
+    of_label(label).filter(|encoding| !is_utf16(encoding))
+}
+
+/// Returns the encoding of an XML declaration, if one is there that could be read as it was.
+pub(crate) fn of_xml(bytes: &[u8]) -> Option<&'static Encoding> {
+    let head = &bytes[..bytes.len().min(DECLARED_WITHIN)];
+    of_label(xml(head)?).filter(|encoding| !is_utf16(encoding))
+}
+
+/// Returns the encoding that a label names. One that the Web refuses to read is none: its decoder gives one character
+/// for all.
+pub(crate) fn of_label(label: &[u8]) -> Option<&'static Encoding> {
+    // Python's name, which the Web does not know; and one that means whatever the font shows.
+    let western: [&[u8]; 2] = [b"latin-1", b"x-user-defined"];
+    if western
+        .iter()
+        .any(|known| label.eq_ignore_ascii_case(known))
+    {
+        return Some(WINDOWS_1252);
+    }
+    Encoding::for_label(label).filter(|encoding| *encoding != REPLACEMENT)
+}
+
+fn is_utf16(encoding: &&'static Encoding) -> bool {
+    *encoding == UTF_16LE || *encoding == UTF_16BE
 }
 
 fn xml(head: &[u8]) -> Option<&[u8]> {

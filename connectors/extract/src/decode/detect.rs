@@ -98,6 +98,37 @@ pub(super) fn iso_2022_kr_as_euc(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(euc)
 }
 
+/// Returns the bytes of a text in HZ (RFC 1843) as GBK; `None` if some tilde in it means nothing there.
+pub(super) fn hz_as_gbk(bytes: &[u8]) -> Option<Vec<u8>> {
+    if !bytes.is_ascii() || memchr::memmem::find(bytes, b"~{").is_none() {
+        return None;
+    }
+    let mut gbk = Vec::with_capacity(bytes.len());
+    let mut is_wide = false;
+    let mut rest = bytes;
+    while let Some((first, after)) = rest.split_first() {
+        let second = after.first().copied();
+        let (taken, written): (usize, &[u8]) = match (is_wide, first, second) {
+            (false, b'~', Some(b'~')) => (2, b"~"),
+            (false, b'~', Some(b'\n')) => (2, b""),
+            (false, b'~', Some(b'{')) | (true, b'~', Some(b'}')) => {
+                is_wide = !is_wide;
+                (2, b"")
+            }
+            (false, b'~', _) => return None,
+            (false, ..) => (1, &rest[..1]),
+            (true, 0x21..=0x77, Some(second @ 0x21..=0x7E)) => {
+                gbk.extend([first | 0x80, second | 0x80]);
+                (2, b"")
+            }
+            (true, ..) => return None,
+        };
+        gbk.extend(written);
+        rest = &rest[taken..];
+    }
+    (!is_wide).then_some(gbk)
+}
+
 /// Returns the encoding of one or two bytes per character that the bytes are most likely in.
 pub(super) fn narrow(bytes: &[u8]) -> &'static Encoding {
     if let Some(encoding) = by_pairs(bytes) {
@@ -138,7 +169,7 @@ fn by_pairs(bytes: &[u8]) -> Option<&'static Encoding> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, Wide, is_damaged_utf8, iso_2022_kr_as_euc, narrow, wide};
+    use super::{Order, Wide, hz_as_gbk, is_damaged_utf8, iso_2022_kr_as_euc, narrow, wide};
 
     #[test]
     fn zero_bytes_tell_the_wide_encodings() {
@@ -170,6 +201,21 @@ mod tests {
         let euc = iso_2022_kr_as_euc(shifted).unwrap();
         assert_eq!(euc, b"a \xB0\xA1\xB3\xAA b\n");
         assert_eq!(iso_2022_kr_as_euc(b"a \x0Eb"), None);
+    }
+
+    #[test]
+    fn tildes_lead_to_chinese_and_back() {
+        // The example of RFC 1843.
+        let written = b"The next sentence is in GB.~{<:Ky2;S{#,NpJ)l6HK!#~}Bye.~~";
+        let gbk = hz_as_gbk(written).unwrap();
+        let text = encoding_rs::GBK.decode_without_bom_handling(&gbk).0;
+        assert_eq!(
+            text,
+            "The next sentence is in GB.\u{5DF1}\u{6240}\u{4E0D}\u{6B32}\u{FF0C}\u{52FF}\u{65BD}\u{65BC}\u{4EBA}\u{3002}Bye.~"
+        );
+        for text in ["~/.config ~{<:~}", "a~{b}c", "~{abc~}", "~{ab", "no"] {
+            assert_eq!(hz_as_gbk(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

@@ -5,14 +5,17 @@
 
 mod declared;
 mod detect;
+mod dos;
 
 use std::borrow::Cow;
 
-use encoding_rs::{EUC_KR, Encoding, ISO_2022_JP, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{EUC_KR, Encoding, GBK, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::ExtractError;
 use crate::reading::Reading;
 use detect::{Order, Wide};
+
+pub(crate) use declared::{of_label, of_xml};
 
 /// One in this many characters may be a control character that text has no use for; logs with terminal
 /// colours stay text.
@@ -104,9 +107,7 @@ fn by_encoding<'b>(
     if let Some((encoding, length)) = Encoding::for_bom(bytes) {
         return decoded(encoding, &bytes[length..]);
     }
-    // An encoding that the Web refuses to read is none: its decoder gives one character for all.
-    let is_of_use = |encoding: &&Encoding| ![UTF_8, REPLACEMENT].contains(encoding);
-    if let Some(encoding) = declared.filter(is_of_use) {
+    if let Some(encoding) = declared.filter(|encoding| *encoding != UTF_8) {
         return decoded(encoding, bytes);
     }
     if let Some(wide) = detect::wide(bytes) {
@@ -119,12 +120,23 @@ fn by_encoding<'b>(
         let (text, replaced) = decoded(EUC_KR, &euc);
         return (Cow::Owned(text.into_owned()), replaced);
     }
+    if let Some(gbk) = detect::hz_as_gbk(bytes) {
+        let (text, replaced) = decoded(GBK, &gbk);
+        return (Cow::Owned(text.into_owned()), replaced);
+    }
     if std::str::from_utf8(bytes).is_ok() || detect::is_damaged_utf8(bytes) {
         return decoded(UTF_8, bytes);
     }
     let guessed = detect::narrow(bytes);
+    let (text, replaced) = decoded(guessed, bytes);
+    if guessed.is_single_byte()
+        && let Some((page, text)) = dos::text(bytes, &text)
+    {
+        reading.note(format!("its text is taken for code page {page}"));
+        return (Cow::Owned(text), false);
+    }
     reading.note(format!("its text is taken for {}", guessed.name()));
-    decoded(guessed, bytes)
+    (text, replaced)
 }
 
 fn by_zeros(wide: Wide, bytes: &[u8]) -> (Cow<'_, str>, bool) {
@@ -260,7 +272,11 @@ mod tests {
 
     #[test]
     fn encoding_that_nobody_decodes_is_not_taken_at_its_word() {
-        // ISO-2022-KR, encoded by Python's codecs.
+        // HZ and ISO-2022-KR, encoded by Python's codecs.
+        assert_eq!(
+            read(b"# coding: hz\n~{VPND~}").0,
+            "# coding: hz\n\u{4E2D}\u{6587}"
+        );
         let korean = b"# coding: iso-2022-kr\n\x1B$)C\x0EGQ1[\x0F";
         assert!(
             read(korean).0.ends_with("\u{D55C}\u{AE00}"),

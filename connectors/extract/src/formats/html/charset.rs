@@ -22,19 +22,11 @@ pub(super) fn text<'b>(
 }
 
 fn declared(head: &[u8]) -> Option<&'static Encoding> {
-    let head = head.to_ascii_lowercase();
-    let label = xml_label(&head).or_else(|| meta_label(&head))?;
-    let encoding = Encoding::for_label(label)?;
+    let of_meta = || decode::of_label(meta_label(&head.to_ascii_lowercase())?);
+    let encoding = decode::of_xml(head).or_else(of_meta)?;
     // The declaration could be read, so the file is in no such encoding (HTML standard, prescan).
     let is_utf16 = encoding == UTF_16LE || encoding == UTF_16BE;
     Some(if is_utf16 { UTF_8 } else { encoding })
-}
-
-/// Returns the label in `<?xml … encoding="label"?>`.
-fn xml_label(head: &[u8]) -> Option<&[u8]> {
-    let declaration = head.strip_prefix(b"<?xml")?;
-    let end = memchr::memmem::find(declaration, b"?>")?;
-    value_after(&declaration[..end], b"encoding")
 }
 
 /// Returns the label of the first `<meta>` that has one, as attribute or inside its content.
