@@ -50,6 +50,34 @@ pub(crate) fn nothing(_: &str, _: &mut Reading<'_>) -> Option<Picture> {
     None
 }
 
+/// Returns the path of an entry by how another entry of the same file refers to it (OCF §4.2.5).
+pub(crate) fn resolved(base: &str, reference: &str) -> String {
+    let end = reference.find(['#', '?']).unwrap_or(reference.len());
+    let reference = percent_encoding::percent_decode_str(reference[..end].trim());
+    let reference = reference.decode_utf8_lossy();
+    let folder = match reference.starts_with('/') {
+        true => "",
+        false => base.rsplit_once('/').map_or("", |(folder, _)| folder),
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(reference.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// Whether an address is that of a file beside the one it stands in.
+pub(crate) fn is_relative(url: &str) -> bool {
+    let scheme = url.split(['/', '?', '#']).next().unwrap_or_default();
+    !url.is_empty() && !url.starts_with("//") && !scheme.contains(':')
+}
+
 fn is_image(mime_type: &str) -> bool {
     let kind = mime_type.get(..6);
     kind.is_some_and(|kind| kind.eq_ignore_ascii_case("image/"))
@@ -110,10 +138,27 @@ fn unescaped(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Addressed, bytes, nothing};
+    use super::{Addressed, bytes, is_relative, nothing, resolved};
     use crate::Limits;
     use crate::inline::Picture;
     use crate::reading::Reading;
+
+    #[test]
+    fn references_are_relative_to_where_they_stand() {
+        assert_eq!(
+            resolved("OEBPS/text/a.xhtml", "../img/b%20c.png"),
+            "OEBPS/img/b c.png"
+        );
+        assert_eq!(resolved("a.opf", "b.xhtml#part"), "b.xhtml");
+        assert_eq!(resolved("x/a.opf", "/b.xhtml"), "b.xhtml");
+        assert_eq!(resolved("x/a.opf", "../../../b.xhtml"), "b.xhtml");
+        for url in ["a.png", "../a.png", "/a.png", "./x:y.png", "?a:b"] {
+            assert!(is_relative(url), "{url}");
+        }
+        for url in ["http://a/b.png", "data:,", "//host/a.png", "c:a.png", ""] {
+            assert!(!is_relative(url), "{url}");
+        }
+    }
 
     #[test]
     fn data_addresses_hold_bytes() {

@@ -70,6 +70,11 @@ impl Format {
         ) || self.is_read_from_head()
     }
 
+    /// Whether it is a text that shows pictures which lie beside it.
+    pub(crate) fn has_pictures_beside(&self) -> bool {
+        matches!(self.reader, Reader::Markdown | Reader::Html)
+    }
+
     pub(crate) fn reader(&self) -> Reader {
         self.reader
     }

@@ -44,6 +44,11 @@ impl Pictures {
     }
 }
 
+/// Whether a name is that of a picture which texts show.
+pub(crate) fn is_named_as_one(name: &str) -> bool {
+    media_type(&[], name).is_some_and(|media_type| media_type.starts_with("image/"))
+}
+
 /// Returns the media type of a picture: by its signature, else by the extension of its name.
 pub(crate) fn media_type(bytes: &[u8], name: &str) -> Option<&'static str> {
     if let Some(file_type) = sniff::image(bytes) {
@@ -94,7 +99,7 @@ fn by_extension(extension: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::media_type;
+    use super::{is_named_as_one, media_type};
 
     #[test]
     fn signature_comes_before_the_name() {
@@ -103,5 +108,6 @@ mod tests {
         assert_eq!(media_type(b"<svg/>", "a.SVG"), Some("image/svg+xml"));
         assert_eq!(media_type(b"VCLMTF\x01\0", "a.png"), Some("image/x-svm"));
         assert_eq!(media_type(b"?", "a.bin"), None);
+        assert!(is_named_as_one("a/b.PNG") && !is_named_as_one("a.pdf") && !is_named_as_one("png"));
     }
 }

@@ -4,6 +4,7 @@
 
 use std::io::{Cursor, Write};
 
+use dpe_connector::content::Category;
 use dpe_extract::{ExtractError, Extraction, Input, Limits, Reason, extract};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -27,6 +28,38 @@ fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
         writer.write_all(content).unwrap();
     }
     writer.finish().unwrap().into_inner()
+}
+
+#[test]
+fn texts_of_an_archive_show_the_pictures_beside_them() {
+    let gif = b"GIF89a\x01\0\x01\0\0\0\0;";
+    let archive = zip(&[
+        (
+            "docs/a.md",
+            b"![dot](../img/dot%201.gif) ![far](http://a/b.gif) ![gone](c.gif)",
+        ),
+        (
+            "docs/sub/b.html",
+            b"<img src='/img/dot 1.gif?x=1' alt='dot'><img src='../a.md'>",
+        ),
+        ("img/dot 1.gif", gif),
+    ]);
+    let extraction = read("a.zip", &archive).unwrap();
+    let pictures = |page: usize| {
+        let elements = extraction.pages[page].elements.iter();
+        let images = elements.filter(|element| element.category == Category::Image);
+        let told = images.map(|image| {
+            let url = image.metadata.get("url").and_then(|url| url.as_str());
+            (image.blob.is_some(), image.mime_type.as_deref(), url)
+        });
+        told.collect::<Vec<_>>()
+    };
+    let dot = (true, Some("image/gif"), None);
+    let at = |url| (false, None, Some(url));
+    assert_eq!(pictures(0), [dot, at("http://a/b.gif"), at("c.gif")]);
+    assert_eq!(pictures(1), [dot, at("../a.md")]);
+    assert_eq!(pictures(2).len(), 1);
+    assert_eq!(extraction.blobs, [gif.to_vec()]);
 }
 
 fn texts(extraction: &Extraction) -> Vec<Vec<&str>> {

@@ -2,15 +2,19 @@
 //!
 //! Entries keep the order of the archive. What is no document is counted, not shown.
 
+use std::collections::HashMap;
+
 use dpe_connector::content::Page;
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GBK, IBM866, SHIFT_JIS};
 
-use crate::format::{Format, format_of};
-use crate::formats::head;
+use crate::addressed::{is_relative, resolved};
+use crate::format::{Format, HEAD_BYTES, Reader, format_of};
+use crate::formats::{head, html, markdown};
+use crate::inline::Picture;
 use crate::package::Package;
 use crate::reading::Reading;
 use crate::reason::Reason;
-use crate::{Document, ExtractError};
+use crate::{Document, ExtractError, pictures};
 
 /// Reads an archive.
 ///
@@ -22,27 +26,24 @@ pub(crate) fn read(
     package: &mut Package<'_>,
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
-    let names = names(package);
+    let mut files = Files::of(package);
     let mut refused = None;
     let (mut pages, mut documents, mut others) = (Vec::new(), 0, 0u64);
-    for (number, name) in names.iter().enumerate() {
-        if is_of_the_system(name) {
+    for number in 0..files.names.len() {
+        let name = files.names[number].clone();
+        if is_of_the_system(&name) {
             continue;
         }
-        match entry(number, name, package, reading) {
+        match entry(number, &name, &mut files, package, reading) {
             Ok(Some(document)) => {
                 documents += 1;
-                pages.extend(
-                    document
-                        .pages
-                        .into_iter()
-                        .map(|page| named(page, name, &document.head)),
-                );
+                let found = document.pages.into_iter();
+                pages.extend(found.map(|page| named(page, &name, &document.head)));
             }
             Ok(None) => others += 1,
             Err(error) if error.is_fatal() => return Err(error),
             Err(error) => {
-                let error = within(name, error);
+                let error = within(&name, error);
                 reading.note(error.message.clone());
                 refused.get_or_insert(error);
             }
@@ -62,10 +63,59 @@ pub(crate) fn read(
     }
 }
 
+/// The files of an archive, and its pictures as far as texts beside them have shown them.
+struct Files {
+    names: Vec<String>,
+    /// The first file of each name, with the slashes of addresses.
+    numbers: HashMap<String, usize>,
+    shown: HashMap<String, Option<Picture>>,
+}
+
+impl Files {
+    fn of(package: &mut Package<'_>) -> Self {
+        let names = names(package);
+        let mut numbers = HashMap::new();
+        for (number, name) in names.iter().enumerate() {
+            numbers.entry(name.replace('\\', "/")).or_insert(number);
+        }
+        Self {
+            names,
+            numbers,
+            shown: HashMap::new(),
+        }
+    }
+
+    /// Returns the picture at an address in the text of a path.
+    fn picture(
+        &mut self,
+        path: &str,
+        url: &str,
+        package: &mut Package<'_>,
+        reading: &mut Reading<'_>,
+    ) -> Option<Picture> {
+        if !is_relative(url) {
+            return None;
+        }
+        let name = resolved(&path.replace('\\', "/"), url);
+        let number = *self.numbers.get(&name)?;
+        let load = |name: &String| {
+            if !pictures::is_named_as_one(name) {
+                return None;
+            }
+            let bytes = package.entry(number, reading);
+            let bytes = reading.tolerated("a picture", bytes).ok().flatten()?;
+            let media_type = pictures::media_type(&bytes, name);
+            Some(Picture::of_bytes(reading.blob(bytes), media_type))
+        };
+        self.shown.entry(name).or_insert_with_key(load).clone()
+    }
+}
+
 /// Reads an entry; `None` if it is of no format that is read.
 fn entry(
     number: usize,
     path: &str,
+    files: &mut Files,
     package: &mut Package<'_>,
     reading: &mut Reading<'_>,
 ) -> Result<Option<Document>, ExtractError> {
@@ -75,7 +125,20 @@ fn entry(
         return Ok(None);
     }
     let bytes = package.entry(number, reading)?;
-    match reading.nested(name, &bytes) {
+    let format = format_of(name, &bytes[..bytes.len().min(HEAD_BYTES)]);
+    let format = format.filter(|format| format.has_pictures_beside() && !bytes.is_empty());
+    let read = match format {
+        Some(format) => {
+            let mut beside =
+                |url: &str, reading: &mut Reading<'_>| files.picture(path, url, package, reading);
+            match format.reader() {
+                Reader::Markdown => markdown::read_beside(format, &bytes, &mut beside, reading),
+                _ => html::read_beside(format, &bytes, &mut beside, reading),
+            }
+        }
+        None => reading.nested(name, &bytes),
+    };
+    match read {
         Ok(document) => Ok(Some(document)),
         Err(error) if error.reason == Reason::UnsupportedFormat => Ok(None),
         Err(error) => Err(error),

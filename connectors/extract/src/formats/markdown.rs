@@ -7,7 +7,7 @@ use pulldown_cmark::{
 };
 use serde_json::Value;
 
-use crate::addressed::{self, Addressed};
+use crate::addressed::{self, Addressed, Beside};
 use crate::flow::{Container, Flow, TITLE_BYTES};
 use crate::format::Format;
 use crate::formats::{head, html};
@@ -20,17 +20,34 @@ use crate::{Document, ExtractError, decode};
 /// Reads a Markdown text.
 ///
 /// The title is the front matter's `title`, or else a heading of level 1 before everything else.
+///
+/// # Errors
+///
+/// `damaged` if it is no text, or its front matter unfolds to more than is taken.
 pub(crate) fn read(
     format: Format,
     bytes: &[u8],
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
+    read_beside(format, bytes, &mut addressed::nothing, reading)
+}
+
+/// As [`read`], of a text whose pictures may lie beside it.
+///
+/// # Errors
+///
+/// As there.
+pub(super) fn read_beside<'p>(
+    format: Format,
+    bytes: &[u8],
+    beside: &'p mut Beside<'p>,
+    reading: &'p mut Reading<'_>,
+) -> Result<Document, ExtractError> {
     let text = decode::any(bytes, reading)?;
     let mut head = head(format);
-    let mut nothing = addressed::nothing;
     let mut flow = Flow::of(reading.made());
     let body = declare(&text, &mut head, &mut flow)?;
-    let flow = blocks(body, flow, &mut Addressed::new(reading, &mut nothing));
+    let flow = blocks(body, flow, &mut Addressed::new(reading, beside));
 
     let (leading_title, elements) = flow.finish();
     head.title = head.title.or(leading_title);

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use dpe_connector::content::DocumentHead;
 
-use crate::addressed::{self, Addressed};
+use crate::addressed::{self, Addressed, Beside};
 use crate::elements::VALUE_BYTES;
 use crate::flow::{Flow, title};
 use crate::format::Format;
@@ -38,13 +38,26 @@ pub(crate) fn read(
     bytes: &[u8],
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
+    read_beside(format, bytes, &mut addressed::nothing, reading)
+}
+
+/// As [`read`], of a page whose pictures may lie beside it.
+///
+/// # Errors
+///
+/// As there.
+pub(super) fn read_beside<'p>(
+    format: Format,
+    bytes: &[u8],
+    beside: &'p mut Beside<'p>,
+    reading: &'p mut Reading<'_>,
+) -> Result<Document, ExtractError> {
     let text = charset::text(bytes, reading)?;
     let text = match text.starts_with("<?xml") {
         true => Cow::Owned(xhtml::as_html(&text).into_owned()),
         false => text,
     };
-    let mut nothing = addressed::nothing;
-    page(&text, format, &mut Addressed::new(reading, &mut nothing))
+    page(&text, format, &mut Addressed::new(reading, beside))
 }
 
 /// As [`page`], of a page that is XML.
