@@ -135,6 +135,54 @@ fn objects_deep_in_objects_are_a_bomb() {
 }
 
 #[test]
+fn picture_may_hold_any_bytes() {
+    let page = PAGE.replace("/X 6 0 R", "/X 6 0 R/Y 7 0 R");
+    let samples = |start: &[u8]| [start, &[b'['; 400]].concat()[..400].to_vec();
+    let picture = |samples: &[u8]| {
+        let dict = "<</Subtype/Image/Width 20/Height 20/BitsPerComponent 8/ColorSpace/DeviceGray/Length 400>>";
+        [dict.as_bytes(), b"stream\n", samples, b"\nendstream"].concat()
+    };
+    let file = pdf(&[
+        page.into(),
+        stream("", b"/X Do /Y Do"),
+        FONT.into(),
+        picture(&samples(b"obj")),
+        picture(&samples(b"\nendobj obj")),
+    ]);
+    let read = read("a.pdf", &file).unwrap();
+    assert_eq!(read.pages[0].elements.len(), 2);
+}
+
+#[test]
+fn objects_without_bound_are_a_bomb_wherever_the_parser_would_go_after_them() {
+    let headers = "9 0 obj ".repeat(100_000).into_bytes();
+    let file = pdf(&[PAGE.into(), stream("", b""), FONT.into(), headers]);
+    assert_eq!(reason("a.pdf", &file), Some(Reason::Bomb));
+    let within = [
+        &b"<</A<<>>stream\n]]) endstream/B"[..],
+        &b"[".repeat(100_000),
+    ]
+    .concat();
+    let file = pdf(&[PAGE.into(), stream("", b""), FONT.into(), within]);
+    assert_eq!(reason("a.pdf", &file), Some(Reason::Bomb));
+    let unended = "<</A 1>>stream\n".to_owned();
+    let many: Vec<Vec<u8>> = (0..3000).map(|_| unended.clone().into_bytes()).collect();
+    let last = stream("", b"");
+    let file = pdf(&[vec![PAGE.into()], many, vec![last]].concat());
+    assert_eq!(reason("a.pdf", &file), Some(Reason::Bomb));
+}
+
+#[test]
+fn content_of_arrays_within_arrays_costs_what_is_behind_them() {
+    let content = format!(
+        "BT /F 10 Tf 20 20 Td (Words) Tj ET {}",
+        "[ 1 ".repeat(200_000)
+    );
+    let file = pdf(&[PAGE.into(), stream("", content.as_bytes()), FONT.into()]);
+    assert_eq!(texts(&read("a.pdf", &file).unwrap()), [["Words"]]);
+}
+
+#[test]
 fn forms_that_paint_each_other_many_times_do_not_cost_more_than_their_text_is_worth() {
     let content = stream("", b"BT /F 10 Tf 20 20 Td (Words) Tj ET /X Do");
     let mut objects = vec![PAGE.into(), content, FONT.into()];

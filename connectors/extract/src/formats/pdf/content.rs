@@ -122,6 +122,78 @@ impl<'c> Iterator for Operations<'c> {
     }
 }
 
+/// Whether arrays are nested deeper than the parser of pages should go, as that one reads a content stream.
+pub(super) fn is_deep(content: &[u8]) -> bool {
+    let (mut depth, mut at) = (0usize, 0);
+    while let Some(rest) = content.get(at..).filter(|rest| !rest.is_empty()) {
+        at += match rest {
+            [b'(', ..] => string_length(rest),
+            [b'<', next, ..] if *next != b'<' => end_of(rest, b'>'),
+            [b'/', ..] => name_length(rest),
+            [b'%', ..] if depth == 0 => memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()),
+            [b'[', ..] => {
+                depth += 1;
+                1
+            }
+            [b']', ..] => {
+                depth = depth.saturating_sub(1);
+                1
+            }
+            [letter, ..] if letter.is_ascii_alphabetic() => {
+                let is_end = |byte: &u8| !byte.is_ascii_alphanumeric();
+                let length = rest.iter().position(is_end).unwrap_or(rest.len());
+                match &rest[..length] {
+                    b"BI" if depth == 0 => length + picture_length(&rest[length..]),
+                    _ => length,
+                }
+            }
+            _ => 1,
+        };
+        if depth > MOST_DEPTH {
+            return true;
+        }
+    }
+    false
+}
+
+fn end_of(rest: &[u8], end: u8) -> usize {
+    memchr::memchr(end, rest).map_or(rest.len(), |end| end + 1)
+}
+
+/// Returns the length of a name; an escape takes the two bytes behind it, whatever they are.
+fn name_length(rest: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = rest.get(at) {
+        match byte {
+            b'#' if at + 2 < rest.len() => at += 3,
+            byte if is_space(*byte) || b"()<>[]{}/%".contains(byte) => break,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+/// Returns the length of a picture within the stream, behind `BI` and up to behind `EI`.
+fn picture_length(rest: &[u8]) -> usize {
+    let is_end = |at: usize| rest.get(at).is_none_or(|byte| is_space(*byte));
+    let begins = memchr::memmem::find_iter(rest, b"ID").find(|&at| {
+        let before = at.checked_sub(1).and_then(|before| rest.get(before));
+        before.is_none_or(|byte| is_space(*byte) || b">])".contains(byte)) && is_end(at + 2)
+    });
+    let Some(begins) = begins else {
+        return rest.len();
+    };
+    let ends = memchr::memmem::find_iter(&rest[begins + 2..], b"EI").map(|at| at + begins + 2);
+    let mut ends = ends.filter(|&at| is_space(rest[at - 1]));
+    let is_word = |at: &usize| {
+        is_end(at + 2)
+            || rest
+                .get(at + 2)
+                .is_some_and(|byte| b"()<>[]{}/%".contains(byte))
+    };
+    ends.find(is_word).map_or(rest.len(), |at| at + 2)
+}
+
 /// Returns how deep the object at the beginning of a content nests others.
 fn depth(content: &[u8]) -> usize {
     let (mut depth, mut deepest, mut at) = (0usize, 0usize, 0);
@@ -141,7 +213,8 @@ fn depth(content: &[u8]) -> usize {
     deepest
 }
 
-fn string_length(content: &[u8]) -> usize {
+/// Returns the length of the string with which a content begins.
+pub(super) fn string_length(content: &[u8]) -> usize {
     let mut open = 0;
     let mut bytes = content.iter().enumerate();
     while let Some((at, byte)) = bytes.next() {
@@ -168,13 +241,13 @@ fn number(word: &[u8]) -> Option<f64> {
     Some(text.parse().unwrap_or(0.0)).filter(|number: &f64| number.is_finite())
 }
 
-fn is_space(byte: u8) -> bool {
+pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, 0 | b'\t' | b'\n' | 0x0C | b'\r' | b' ')
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Operations;
+    use super::{Operations, is_deep};
 
     #[test]
     fn operations_have_their_operands_and_pictures_are_passed_over() {
@@ -190,6 +263,27 @@ mod tests {
             found,
             expected.map(|(operator, count)| (operator.to_owned(), count))
         );
+    }
+
+    #[test]
+    fn arrays_are_deep_where_the_parser_of_pages_would_go_in() {
+        let deep = "[ ".repeat(1000);
+        for before in [
+            "",
+            "(]) Tj ",
+            "/a#(x ",
+            "% (\n",
+            "BI /W 1 ID \x01( EI ",
+            "[1 %",
+            "<5d> ",
+        ] {
+            assert!(is_deep(format!("{before}{deep}").as_bytes()), "{before}");
+        }
+        for before in ["(", "% ", "BI ID ", "<"] {
+            assert!(!is_deep(format!("{before}{deep}").as_bytes()), "{before}");
+        }
+        assert!(!is_deep("[[1] [(]) /a]] TJ ".repeat(1000).as_bytes()));
+        assert!(!is_deep("BI ID [[[[ EI ([[[[) Tj ".repeat(1000).as_bytes()));
     }
 
     #[test]

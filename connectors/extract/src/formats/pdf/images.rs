@@ -10,6 +10,7 @@ use dpe_connector::content::{Category, Element};
 use unpdf::parser::raw::stream::{Decoded, decode_image, decompress};
 use unpdf::parser::raw::{PdfDict, PdfObject, PdfStream, RawDocument};
 
+use super::content::is_space;
 use super::facts::entry;
 use super::samples::{self, Samples};
 use crate::ExtractError;
@@ -189,7 +190,6 @@ pub(super) fn content(file: &RawDocument, page: &PdfDict) -> Vec<u8> {
 
 /// Returns the names that a content stream paints, in order: each `/Name Do`.
 pub(super) fn painted_names(content: &[u8]) -> Vec<Vec<u8>> {
-    let is_space = |byte: &u8| matches!(byte, 0 | b'\t' | b'\n' | 0x0C | b'\r' | b' ');
     let mut names = Vec::new();
     for at in memchr::memmem::find_iter(content, b"Do") {
         let ends = content
@@ -202,7 +202,7 @@ pub(super) fn painted_names(content: &[u8]) -> Vec<Vec<u8>> {
         let before = near.trim_ascii_end();
         let start = before
             .iter()
-            .rposition(|byte| is_space(byte) || *byte == b'/');
+            .rposition(|byte| is_space(*byte) || *byte == b'/');
         let Some(start) = start.filter(|start| before[*start] == b'/') else {
             continue;
         };

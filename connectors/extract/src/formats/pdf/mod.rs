@@ -8,16 +8,19 @@ mod bilevel;
 mod blocks;
 mod content;
 mod divided;
+mod encryption;
 mod facts;
 mod furniture;
 mod headings;
 mod images;
 mod leaders;
 mod levels;
+mod nesting;
 mod numbers;
 mod outline;
 mod painted;
 mod samples;
+mod starts;
 mod stuck;
 mod tables;
 mod text_string;
@@ -54,7 +57,8 @@ pub(crate) fn read(
     bytes: &[u8],
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
-    weight::check_depth(bytes)?;
+    let checked = guarded(|| starts::checked(bytes)).ok_or_else(failed)??;
+    let bytes = &*checked;
     let file = opened(|| RawDocument::load(bytes))?;
     weight::check_streams(bytes, &file, reading)?;
     let ids: Vec<Id> = file.pages().into_values().collect();
@@ -89,9 +93,12 @@ type Id = (u32, u16);
 
 /// Opens the file as one of the parsers has it.
 fn opened<T>(open: impl FnOnce() -> unpdf::Result<T>) -> Result<T, ExtractError> {
-    let opened = guarded(open)
-        .ok_or_else(|| ExtractError::new(Reason::ParserFailed, "the parser of PDF failed"))?;
+    let opened = guarded(open).ok_or_else(failed)?;
     opened.map_err(|error| refused(&error))
+}
+
+fn failed() -> ExtractError {
+    ExtractError::new(Reason::ParserFailed, "the parser of PDF failed")
 }
 
 /// Returns the pages that would not fit into memory once laid out.

@@ -1,6 +1,6 @@
 //! What a file would unpack to, looked at before the parser of pages unpacks it.
 //!
-//! That parser keeps every operation of a page in memory, and follows objects within objects without a bound.
+//! That parser keeps every operation of a page in memory, and goes into arrays within arrays without a bound.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
@@ -9,85 +9,23 @@ use flate2::read::ZlibDecoder;
 use unpdf::parser::raw::stream::decompress;
 use unpdf::parser::raw::{PdfDict, PdfObject, PdfStream, RawDocument};
 
+use super::content::is_deep;
 use super::facts::entry;
 use super::images::{content, painted_names, resources};
+use super::starts::id_before;
 use crate::ExtractError;
 use crate::reading::Reading;
 use crate::reason::Reason;
-
-/// Objects within objects; what programs write stays below ten.
-const MOST_DEPTH: usize = 100;
-
-/// What the objects of one stream come to; programs write a hundred or so into each.
-const MOST_OBJECT_BYTES: u64 = 64 << 20;
 
 /// A stream of a page that unpacks to this, and to so many times itself, is no page.
 const SUSPICIOUS_BYTES: u64 = 16 << 20;
 const SUSPICIOUS_RATIO: u64 = 100;
 
-/// Content of one page in bytes, with the forms in it, from which on it is not laid out.
+/// Content of one page in bytes, with the forms in it, from which on it is not laid out. What is nested too deep
+/// counts as that much.
 pub(super) const HEAVY: u64 = 24 << 20;
 
 const MOST_FORMS: usize = 12;
-
-/// Looks how deep objects are nested in the file as it stands, and in the streams that hold objects.
-///
-/// # Errors
-///
-/// `bomb` if deeper than parsers go, or if such a stream is out of proportion.
-pub(super) fn check_depth(bytes: &[u8]) -> Result<(), ExtractError> {
-    check_nesting(bytes)?;
-    for at in memchr::memmem::find_iter(bytes, b"/ObjStm") {
-        let rest = &bytes[at..];
-        let Some(start) = memchr::memmem::find(rest, b"stream") else {
-            continue;
-        };
-        let packed = rest[start + b"stream".len()..].trim_ascii_start();
-        let mut objects = Vec::new();
-        // What cannot be unpacked (it is encrypted, or damaged) is as far as it goes.
-        let _ = ZlibDecoder::new(packed)
-            .take(MOST_OBJECT_BYTES + 1)
-            .read_to_end(&mut objects);
-        if objects.len() as u64 > MOST_OBJECT_BYTES {
-            let message =
-                format!("a stream of objects unpacks to more than {MOST_OBJECT_BYTES} bytes");
-            return Err(ExtractError::new(Reason::Bomb, message));
-        }
-        check_nesting(&objects)?;
-    }
-    Ok(())
-}
-
-fn check_nesting(bytes: &[u8]) -> Result<(), ExtractError> {
-    let (mut depth, mut at) = (0usize, 0);
-    while let Some(next) = memchr::memchr3(b'[', b'<', b'e', &bytes[at..]).map(|next| next + at) {
-        // Closing brackets between two opening ones.
-        let closed = memchr::memchr2_iter(b']', b'>', &bytes[at..next]).count();
-        depth = depth.saturating_sub(closed);
-        at = next + 1;
-        match &bytes[next..] {
-            [b'e', b'n', b'd', b'o', b'b', b'j', ..] => depth = 0,
-            [b'e', ..] => {}
-            _ => depth += 1,
-        }
-        if depth > MOST_DEPTH {
-            if is_nested(&bytes[..at]) {
-                let message = format!("objects nested more than {MOST_DEPTH} deep");
-                return Err(ExtractError::new(Reason::Bomb, message));
-            }
-            let end = memchr::memmem::find(&bytes[at..], b"endstream");
-            at = end.map_or(bytes.len(), |end| at + end);
-            depth = 0;
-        }
-    }
-    Ok(())
-}
-
-/// Whether what ends here is an object, and not the bytes of a stream.
-fn is_nested(bytes: &[u8]) -> bool {
-    let start = memchr::memmem::rfind(bytes, b"obj").unwrap_or(0);
-    memchr::memmem::find(&bytes[start..], b"stream").is_none()
-}
 
 /// Unpacks all streams that are no pictures, and keeps nothing of them.
 ///
@@ -118,24 +56,6 @@ pub(super) fn check_streams(
         reading.unpacked(unpacked.saturating_sub(packed))?;
     }
     Ok(())
-}
-
-/// Returns the number and generation that stand before `obj`.
-fn id_before(bytes: &[u8]) -> Option<(u32, u16)> {
-    let (rest, generation) = last_number(bytes)?;
-    let (_, number) = last_number(rest)?;
-    Some((number.parse().ok()?, generation.parse().ok()?))
-}
-
-fn last_number(bytes: &[u8]) -> Option<(&[u8], &str)> {
-    let bytes = bytes.trim_ascii_end();
-    let digits = bytes
-        .iter()
-        .rev()
-        .take(10)
-        .take_while(|byte| byte.is_ascii_digit());
-    let (rest, number) = bytes.split_at(bytes.len() - digits.count());
-    Some((rest, std::str::from_utf8(number).ok()?))
 }
 
 fn is_picture(file: &RawDocument, stream: &PdfStream) -> bool {
@@ -198,6 +118,9 @@ impl<'d> Weights<'d> {
 
     fn of_content(&mut self, content: &[u8], resources: Option<&'d PdfDict>, depth: usize) -> u64 {
         let mut weight = content.len() as u64;
+        if is_deep(content) {
+            weight = weight.saturating_add(HEAVY + 1);
+        }
         let file = self.file;
         let objects = resources
             .and_then(|resources| entry(file, resources, b"XObject"))
@@ -229,34 +152,5 @@ impl<'d> Weights<'d> {
         let weight = self.of_content(&content, own.or(outer), depth + 1);
         self.forms.insert(id, weight);
         weight
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{check_depth, id_before};
-
-    #[test]
-    fn number_and_generation_stand_before_an_object() {
-        assert_eq!(id_before(b"endobj\n12 0 "), Some((12, 0)));
-        assert_eq!(id_before(b"12 3"), Some((12, 3)));
-        assert_eq!(id_before(b" end"), None);
-        assert_eq!(id_before(b""), None);
-    }
-
-    #[test]
-    fn depth_is_that_of_objects_and_not_of_streams() {
-        let deep = "[ ".repeat(1000);
-        assert!(check_depth(format!("1 0 obj {deep}").as_bytes()).is_err());
-        assert!(check_depth(format!("1 0 obj <<>> stream\n{deep}").as_bytes()).is_ok());
-        assert!(
-            check_depth(
-                "1 0 obj [[1] [2] <</A [3]>>] endobj "
-                    .repeat(1000)
-                    .as_bytes()
-            )
-            .is_ok()
-        );
-        assert!(check_depth("[ 1 endobj ".repeat(1000).as_bytes()).is_ok());
     }
 }
