@@ -10,6 +10,7 @@ mod content;
 mod divided;
 mod encryption;
 mod facts;
+mod fields;
 mod furniture;
 mod headings;
 mod images;

@@ -7,6 +7,7 @@ use unpdf::parser::raw::stream::decompress;
 use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
 
 use super::facts::entry;
+use super::fields::Field;
 use super::painted;
 use super::text_string::text_string;
 use crate::elements::Elements;
@@ -14,9 +15,6 @@ use crate::made::Made;
 
 /// Flags of what is not shown: hidden, no view (table 165).
 const UNSEEN: i64 = 1 << 1 | 1 << 5;
-
-/// Nothing has more levels of fields.
-const MOST_FIELDS: usize = 32;
 
 /// Returns whether anything that may have words is stuck onto a page.
 pub(super) fn is_any(file: &RawDocument, page: &PdfDict) -> bool {
@@ -51,45 +49,40 @@ pub(super) fn texts(
         let Some(kind) = kind.filter(|_| flags & UNSEEN == 0) else {
             continue;
         };
-        add(file, backend, page, one, kind, &mut elements);
+        let painted = || appearance(file, backend, page, one);
+        let (category, text, metadata) = match kind {
+            b"Link" | b"Popup" => continue,
+            b"Widget" => Field::of(file, one).read(painted),
+            _ => note(file, one, kind, painted),
+        };
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        if !text.trim().is_empty() {
+            elements.push_text(category, text.trim(), &metadata);
+        }
     }
     elements.into_vec()
 }
 
-fn add(
+type Found = (Category, String, Metadata);
+
+/// Reads a stamp, a box with text, or a comment.
+fn note(
     file: &RawDocument,
-    backend: &RawBackend,
-    page: (u32, u16),
     one: &PdfDict,
     kind: &[u8],
-    elements: &mut Elements,
-) {
+    painted: impl FnOnce() -> Option<String>,
+) -> Found {
     let contents = || {
         let contents = entry(file, one, b"Contents").and_then(PdfObject::as_str_bytes);
         contents.map(text_string).unwrap_or_default()
     };
     let mut metadata = Metadata::new();
-    let (category, text) = match kind {
-        b"Link" | b"Popup" => return,
-        b"Widget" => {
-            let painted = appearance(file, backend, page, one);
-            let text = painted.unwrap_or_else(|| value(file, one).unwrap_or_default());
-            (Category::FormKeysValues, text)
-        }
-        b"FreeText" | b"Stamp" => {
-            let painted = appearance(file, backend, page, one);
-            (Category::NarrativeText, painted.unwrap_or_else(contents))
-        }
-        _ => {
-            metadata.insert("comment".to_owned(), true.into());
-            (Category::NarrativeText, contents())
-        }
-    };
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    // The tick of a box is a letter of a font of pictures.
-    if text.trim().chars().nth(1).is_some() || (kind != b"Widget" && !text.trim().is_empty()) {
-        elements.push_text(category, text.trim(), &metadata);
+    if matches!(kind, b"FreeText" | b"Stamp") {
+        let text = painted().unwrap_or_else(contents);
+        return (Category::NarrativeText, text, metadata);
     }
+    metadata.insert("comment".to_owned(), true.into());
+    (Category::NarrativeText, contents(), metadata)
 }
 
 /// Returns the text that its appearance paints; `None` if it has none.
@@ -115,18 +108,4 @@ fn appearance(
         .collect();
     let text = lines.join("\n");
     (!text.trim().is_empty()).then_some(text)
-}
-
-/// Returns the value of a field that is still to be painted.
-fn value(file: &RawDocument, one: &PdfDict) -> Option<String> {
-    let mut field = one;
-    for _ in 0..MOST_FIELDS {
-        let kind = entry(file, field, b"FT").and_then(PdfObject::as_name);
-        if let Some(value) = entry(file, field, b"V") {
-            let is_text = matches!(kind, None | Some(b"Tx" | b"Ch"));
-            return value.as_str_bytes().filter(|_| is_text).map(text_string);
-        }
-        field = entry(file, field, b"Parent")?.as_dict()?;
-    }
-    None
 }
