@@ -1,8 +1,9 @@
-//! PPT: presentations of PowerPoint 97 to 2003 ([MS-PPT]).
+//! PPT: presentations of PowerPoint 97 to 2003 ([MS-PPT]), and the texts of those of PowerPoint 95.
 //!
 //! A page per slide, in the order of the presentation. What a slide takes from its master is not on it.
 
 mod book;
+mod earlier;
 mod slide;
 mod table;
 mod text;
@@ -24,9 +25,9 @@ const ENCRYPTED: [u8; 4] = [0xDF, 0xC4, 0xD1, 0xF3];
 /// Where a file for two versions has the later one.
 const BOTH_VERSIONS: &str = "/PP97_DUALSTORAGE";
 
-/// Why a presentation of PowerPoint 95 or before is not read.
+/// Why a presentation from before PowerPoint 95 is not read.
 pub(crate) fn older() -> ExtractError {
-    let message = "a presentation of PowerPoint 95 or before";
+    let message = "a presentation from before PowerPoint 95";
     ExtractError::new(Reason::UnsupportedVersion, message)
 }
 
@@ -34,7 +35,7 @@ pub(crate) fn older() -> ExtractError {
 ///
 /// # Errors
 ///
-/// `encrypted`, `unsupported_version` (before PowerPoint 97), `damaged`, `bomb`.
+/// `encrypted`, `unsupported_version` (before PowerPoint 95), `damaged`, `bomb`.
 pub(crate) fn read(
     format: Format,
     file: &mut Compound<'_>,
@@ -63,13 +64,30 @@ pub(crate) fn read(
         return Err(encrypted());
     }
     if book.slides.is_empty() && !book.has_document {
-        return Err(match file.is_stream("/PersistentStorage Directory") {
-            true => older(),
-            false => ExtractError::damaged("there is no presentation"),
-        });
+        let Some(slides) = earlier::slides(&stream) else {
+            return Err(match file.is_stream("/PersistentStorage Directory") {
+                true => older(),
+                false => ExtractError::damaged("there is no presentation"),
+            });
+        };
+        let pages = earlier_slides(&slides, reading)?;
+        return Ok(Document { head, pages });
     }
     let pages = slides(&book, &stream, &pictures.unwrap_or_default(), reading)?;
     Ok(Document { head, pages })
+}
+
+fn earlier_slides(
+    slides: &[earlier::Slide],
+    reading: &mut Reading<'_>,
+) -> Result<Vec<Page>, ExtractError> {
+    let mut found = Vec::new();
+    for slide in slides {
+        reading.page()?;
+        let (title, elements) = slide::of_texts(&slide.texts, &slide.notes, reading);
+        found.append(&mut pages::declared(title, Metadata::new(), elements));
+    }
+    Ok(found)
 }
 
 fn slides(

@@ -50,6 +50,32 @@ pub(super) fn read(
     (slide.title, slide.flow.finish().1.into_vec())
 }
 
+/// Returns the title and the elements of a slide that is its texts.
+pub(super) fn of_texts(
+    texts: &[Text],
+    notes: &[Text],
+    reading: &Reading<'_>,
+) -> (Option<String>, Vec<Element>) {
+    let mut slide = Slide {
+        flow: Flow::of(reading.made()),
+        title: None,
+        outline: Vec::new(),
+        is_written: Vec::new(),
+    };
+    texts.iter().for_each(|text| slide.text(text));
+    slide.flow.open(notes_container());
+    notes.iter().for_each(|text| slide.lines(text));
+    slide.flow.close();
+    (slide.title, slide.flow.finish().1.into_vec())
+}
+
+/// Returns what holds the speaker's notes.
+fn notes_container() -> Container {
+    let mut said = Metadata::new();
+    said.insert("notes".to_owned(), true.into());
+    Container::Aside(said)
+}
+
 struct Slide {
     flow: Flow,
     title: Option<String>,
@@ -186,18 +212,21 @@ impl Slide {
         self.flow.close();
     }
 
+    /// Adds a text as one paragraph.
+    fn lines(&mut self, text: &Text) {
+        let mut inline = Inline::default();
+        inline.push(&text.lines());
+        self.flow.paragraph(inline.take());
+    }
+
     fn notes(&mut self, data: &[u8]) {
-        let mut said = Metadata::new();
-        said.insert("notes".to_owned(), true.into());
-        self.flow.open(Container::Aside(said));
+        self.flow.open(notes_container());
         for drawing in Records(data).filter(|record| record.kind == record::DRAWING) {
             escher::walk(drawing.data, &mut |record| {
                 if record.kind == kind::SHAPE && is_notes_text(record.data) {
                     let boxes = Records(record.data).filter(|inner| inner.kind == TEXT_BOX);
                     for text in boxes.flat_map(|text_box| texts(Records(text_box.data))) {
-                        let mut inline = Inline::default();
-                        inline.push(&text.lines());
-                        self.flow.paragraph(inline.take());
+                        self.lines(&text);
                     }
                 }
             });

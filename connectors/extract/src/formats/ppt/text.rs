@@ -20,11 +20,12 @@ pub(super) struct Text {
     dropped: BTreeSet<usize>,
 }
 
+/// How deep the paragraphs of so many characters are.
 #[derive(Clone, Copy, Debug)]
-struct Level {
-    characters: usize,
-    depth: u16,
-    has_bullet: Option<bool>,
+pub(super) struct Level {
+    pub(super) characters: usize,
+    pub(super) depth: u16,
+    pub(super) has_bullet: Option<bool>,
 }
 
 /// One paragraph.
@@ -74,6 +75,17 @@ pub(super) fn texts<'b>(records: impl Iterator<Item = Record<'b>>) -> Vec<Text> 
 }
 
 impl Text {
+    /// A text of which everything is said at once.
+    pub(super) fn of(kind: u32, words: String, levels: Vec<Level>) -> Self {
+        Self {
+            kind,
+            length: words.encode_utf16().count(),
+            words,
+            levels,
+            dropped: BTreeSet::new(),
+        }
+    }
+
     /// Takes the words that a record has.
     fn take(&mut self, record: &Record<'_>) {
         self.words = match record.kind {
