@@ -4,7 +4,7 @@ use dpe_connector::content::Element;
 use unpdf::model::ListStyle;
 use unpdf::{Block, InlineContent, ListInfo, Page, Paragraph, Table};
 
-use super::painted;
+use super::lines;
 use super::tables::{self, Supposed};
 use crate::flow::{Container, Flow};
 use crate::grid::{Cell, Grid};
@@ -42,9 +42,9 @@ pub(super) fn add(page: Page, flow: &mut Flow) {
 /// Returns paragraphs of which nothing is known but their lines.
 pub(super) fn paragraphs(painted: &[Vec<String>], made: &Made) -> Vec<Element> {
     let mut flow = Flow::of(made);
-    for lines in painted {
+    for paragraph in painted {
         let mut inline = Inline::default();
-        inline.push(&painted::joined(lines));
+        inline.push(&lines::joined(paragraph));
         flow.paragraph(inline.take());
     }
     flow.finish().1.into_vec()

@@ -7,7 +7,7 @@ use unpdf::parser::raw::tokenizer::parse_object;
 const MOST_OPERANDS: usize = 64;
 
 /// Objects within objects within objects.
-const MOST_DEPTH: usize = 64;
+pub(super) const MOST_DEPTH: usize = 64;
 
 /// Objects that do not end, before a stream is given up.
 const MOST_FAULTS: usize = 100;
@@ -195,7 +195,7 @@ fn picture_length(rest: &[u8]) -> usize {
 }
 
 /// Returns how deep the object at the beginning of a content nests others.
-fn depth(content: &[u8]) -> usize {
+pub(super) fn depth(content: &[u8]) -> usize {
     let (mut depth, mut deepest, mut at) = (0usize, 0usize, 0);
     while let Some(byte) = content.get(at) {
         match byte {

@@ -161,7 +161,10 @@ fn texts(elements: &[Element]) -> impl Iterator<Item = usize> {
     let is_text = |element: &Element| {
         !matches!(
             element.category,
-            Category::Image | Category::FormKeysValues | Category::FigureCaption
+            Category::Image
+                | Category::FormKeysValues
+                | Category::CheckBox
+                | Category::FigureCaption
         ) && !element.metadata.contains_key("comment")
     };
     let texts = elements.iter().enumerate();

@@ -16,14 +16,18 @@ mod headings;
 mod images;
 mod leaders;
 mod levels;
+mod lines;
+mod marks;
 mod nesting;
 mod numbers;
 mod outline;
 mod painted;
 mod samples;
 mod starts;
+mod structure;
 mod stuck;
 mod tables;
+mod tagged;
 mod text_string;
 mod weight;
 mod written;
@@ -38,6 +42,9 @@ use unpdf::parser::raw::RawDocument;
 use unpdf::{ErrorKind, PageSelection, PageStreamOptions, ParseEvent, PdfParser};
 
 use self::images::Pictures;
+use self::marks::Marks;
+use self::outline::Entry;
+use self::structure::Structure;
 use self::weight::Weights;
 use crate::flow::Flow;
 use crate::format::Format;
@@ -83,6 +90,8 @@ pub(crate) fn read(
         file: &file,
         heavy,
         pictures: Pictures::new(&file),
+        structure: guarded(|| structure::read(&file, bytes, &ids)).flatten(),
+        headings: Vec::new(),
         backend: None,
     };
     let pages = pages(&ids, texts, &mut sheets, reading)?;
@@ -119,8 +128,8 @@ fn pages(
     sheets: &mut Sheets<'_>,
     reading: &mut Reading<'_>,
 ) -> Result<Vec<Page>, ExtractError> {
-    for (id, elements) in ids.iter().zip(&mut texts) {
-        match guarded(|| sheets.complete(*id, elements, reading)) {
+    for (page, elements) in texts.iter_mut().enumerate() {
+        match guarded(|| sheets.complete(page, ids[page], elements, reading)) {
             Some(completed) => completed?,
             None => reading.note("the pictures of a page could not be read"),
         }
@@ -130,7 +139,11 @@ fn pages(
     numbers::take(&mut texts, &mut labels);
     furniture::mark(&mut texts, &labels);
     levels::settle(&mut texts);
-    headings::declare(&mut texts, &outline::entries(sheets.file, ids));
+    let entries = outline::entries(sheets.file, ids);
+    headings::declare(&mut texts, &entries);
+    if entries.is_empty() {
+        headings::declare(&mut texts, &sheets.headings);
+    }
     let mut pages = Vec::new();
     for (mut elements, label) in texts.into_iter().zip(labels) {
         reading.page()?;
@@ -150,6 +163,9 @@ struct Sheets<'d> {
     file: &'d RawDocument,
     heavy: HashSet<Id>,
     pictures: Pictures<'d>,
+    structure: Option<Structure>,
+    /// Headings that the structure declares on pages whose layout decides.
+    headings: Vec<Entry>,
     /// What decodes texts; few files ask for it.
     backend: Option<Box<RawBackend>>,
 }
@@ -158,6 +174,7 @@ impl Sheets<'_> {
     /// Adds to the text of a page what the parser of pages does not see.
     fn complete(
         &mut self,
+        page: usize,
         id: Id,
         elements: &mut Vec<Element>,
         reading: &mut Reading<'_>,
@@ -168,7 +185,16 @@ impl Sheets<'_> {
         };
         let content = images::content(file, dict);
         let is_heavy = self.heavy.contains(&id);
-        let doubts = Doubts::of(elements, &content);
+        let declared = match is_heavy {
+            true => None,
+            false => self.by_structure(page, id, &content, elements, reading.made()),
+        };
+        let is_declared = declared.is_some();
+        *elements = declared.unwrap_or_else(|| std::mem::take(elements));
+        let doubts = match is_declared {
+            true => Doubts::default(),
+            false => Doubts::of(elements, &content),
+        };
         let has_more = stuck::is_any(file, dict);
         if (is_heavy || doubts.is_any() || has_more)
             && let Some(backend) = self.backend()
@@ -188,6 +214,30 @@ impl Sheets<'_> {
         Ok(())
     }
 
+    /// Returns the elements of a page as the structure of the document has them, if it can be relied on.
+    fn by_structure(
+        &mut self,
+        page: usize,
+        id: Id,
+        content: &[u8],
+        laid_out: &[Element],
+        made: &Made,
+    ) -> Option<Vec<Element>> {
+        self.structure
+            .as_ref()
+            .filter(|structure| structure.is_on(page))?;
+        let file = self.file;
+        let marks = Marks::of_page(file, file.get_dict(id).ok()?);
+        let shown = painted::shown(self.backend()?, ResourceScope::page(id), content, marks)?;
+        let structure = self.structure.as_ref()?;
+        let elements = tagged::elements(structure, page, &shown, laid_out, made);
+        if elements.is_none() {
+            self.headings
+                .extend(tagged::headings(structure, page, &shown));
+        }
+        elements
+    }
+
     fn backend(&mut self) -> Option<&RawBackend> {
         if self.backend.is_none() {
             self.backend = RawBackend::load_bytes(self.bytes).ok().map(Box::new);
@@ -197,6 +247,7 @@ impl Sheets<'_> {
 }
 
 /// Why the text of a page may not be what the page says.
+#[derive(Default)]
 struct Doubts {
     is_korean: bool,
     has_meanings: bool,

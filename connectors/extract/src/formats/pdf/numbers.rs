@@ -49,12 +49,19 @@ fn label(pages: &[Vec<Element>], labels: &mut [Option<String>]) {
             }
         }
     }
-    // Of those that begin alike the earlier count.
+    // Of those that are on as many pages the lowest.
     let most = printed.iter().rev().max_by_key(|(_, pages)| pages.len());
-    let Some((first, found)) = most.filter(|(_, found)| found.len() >= LEAST_PAGES) else {
+    let Some((first, found)) = most else {
         return;
     };
-    if found.len() * 3 < pages.len() {
+    // What the file declares to be furniture needs no others that follow it.
+    let are_declared = found.iter().all(|&page| {
+        let numbers = edge(&pages[page]).filter(|&at| number(&pages[page][at]).is_some());
+        let mut furniture = numbers.map(|at| pages[page][at].category);
+        furniture.any(|category| matches!(category, Category::Header | Category::Footer))
+    });
+    let is_enough = found.len() >= LEAST_PAGES || are_declared;
+    if !is_enough || found.len() * 3 < pages.len() {
         return;
     }
     for &page in found {
@@ -86,7 +93,9 @@ fn number(element: &Element) -> Option<&str> {
         .text
         .as_deref()
         .filter(|text| is_kind && text.len() < 32)?;
-    Some(text.trim_matches(|sign: char| sign.is_whitespace() || matches!(sign, '-' | '–' | '—')))
+    let text =
+        text.trim_matches(|sign: char| sign.is_whitespace() || matches!(sign, '-' | '–' | '—'));
+    text.contains(char::is_alphanumeric).then_some(text)
 }
 
 #[cfg(test)]
@@ -138,6 +147,16 @@ mod tests {
         );
         let labels: Vec<_> = labels.iter().map(Option::as_deref).collect();
         assert_eq!(labels, [None, Some("3"), Some("4"), Some("5")]);
+    }
+
+    #[test]
+    fn number_in_a_foot_that_the_file_declares_is_a_label_on_a_single_page() {
+        let mut pages = [page(&["a", "7"])];
+        pages[0][1].category = Category::Footer;
+        let mut labels = [None];
+        take(&mut pages, &mut labels);
+        assert_eq!(texts(&pages), [["a"]]);
+        assert_eq!(labels, [Some("7".to_owned())]);
     }
 
     #[test]

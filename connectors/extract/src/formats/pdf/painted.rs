@@ -9,20 +9,18 @@ use unpdf::parser::backend::{PaintedXObject, PdfBackend, RawBackend, ResourceSco
 use unpdf::parser::raw::PdfObject;
 
 use super::content::{Operation, Operations};
-use super::text_string::text_string;
+use super::lines::{Lines, Shown};
+use super::marks::Marks;
 
 /// Forms within forms within forms, and saved states.
 const MOST_FORMS: usize = 8;
 const MOST_STATES: usize = 256;
 
+/// Pieces of text of a page that are held at once.
+const MOST_SHOWN: usize = 300_000;
+
 /// Operations for one page.
 const MOST_OPERATIONS: usize = 5_000_000;
-
-/// A gap of this part of a letter's height is a space between words.
-const SPACE: f64 = 0.18;
-
-/// Lines further apart than this many heights of letters belong to different paragraphs.
-const PARAGRAPH: f64 = 1.8;
 
 /// Returns the paragraphs that a content stream paints, each with its lines.
 pub(super) fn paragraphs(
@@ -30,30 +28,48 @@ pub(super) fn paragraphs(
     scope: ResourceScope,
     content: &[u8],
 ) -> Vec<Vec<String>> {
+    let mut lines = Lines::default();
+    for_each(backend, scope, content, Marks::default(), |shown| {
+        lines.add(&shown);
+    });
+    lines.paragraphs
+}
+
+/// Returns what a content stream paints, unless it is too much to be held; `marks` are those that are open.
+pub(super) fn shown(
+    backend: &RawBackend,
+    scope: ResourceScope,
+    content: &[u8],
+    marks: Marks<'_>,
+) -> Option<Vec<Shown>> {
+    let mut all = Vec::new();
+    let mut left = MOST_SHOWN;
+    for_each(backend, scope, content, marks, |shown| {
+        if left > 0 {
+            left -= 1;
+            all.push(shown);
+        }
+    });
+    (left > 0).then_some(all)
+}
+
+/// Calls `take` with each piece of text that a content stream paints; `marks` are those that are open.
+fn for_each(
+    backend: &RawBackend,
+    scope: ResourceScope,
+    content: &[u8],
+    marks: Marks<'_>,
+    take: impl FnMut(Shown),
+) {
     let mut painter = Painter {
         backend,
         states: Vec::new(),
         state: State::new(IDENTITY),
-        marked: Vec::new(),
-        lines: Lines::default(),
+        marks,
+        take,
         left: MOST_OPERATIONS,
     };
     painter.paint(scope, content, 0);
-    painter.lines.paragraphs
-}
-
-/// Joins the lines of a paragraph; between letters of Chinese and Japanese there are no spaces.
-pub(super) fn joined(lines: &[String]) -> String {
-    let mut text = String::new();
-    for line in lines {
-        let line = line.trim();
-        let is_dense = text.ends_with(is_ideograph) && line.starts_with(is_ideograph);
-        if !text.is_empty() && !is_dense {
-            text.push(' ');
-        }
-        text.push_str(line);
-    }
-    text
 }
 
 /// Whether the texts of a page lack more than a tenth of the letters that are painted.
@@ -83,11 +99,7 @@ pub(super) fn lacks_letters(elements: &[Element], painted: &[Vec<String>]) -> bo
     missing * 10 > all
 }
 
-fn is_ideograph(letter: char) -> bool {
-    matches!(letter, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}')
-}
-
-type Matrix = [f64; 6];
+pub(super) type Matrix = [f64; 6];
 
 const IDENTITY: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 
@@ -144,23 +156,16 @@ impl State {
     }
 }
 
-struct Painter<'b> {
+struct Painter<'b, F> {
     backend: &'b RawBackend,
     states: Vec<State>,
     state: State,
-    /// Of each open mark the text that it stands for, until it is painted.
-    marked: Vec<Mark>,
-    lines: Lines,
+    marks: Marks<'b>,
+    take: F,
     left: usize,
 }
 
-enum Mark {
-    Plain,
-    Meaning(String),
-    Painted,
-}
-
-impl Painter<'_> {
+impl<F: FnMut(Shown)> Painter<'_, F> {
     fn paint(&mut self, scope: ResourceScope, content: &[u8], depth: usize) {
         for operation in Operations::of(content) {
             if self.left == 0 {
@@ -215,10 +220,8 @@ impl Painter<'_> {
                 self.state.next_line(0.0, -self.state.leading);
                 self.show_all(operands.last(), scope);
             }
-            b"BMC" | b"BDC" => self.marked.push(mark(operands)),
-            b"EMC" => {
-                self.marked.pop();
-            }
+            b"BMC" | b"BDC" => self.marks.open(operands, depth),
+            b"EMC" => self.marks.close(),
             b"Do" => self.paint_form(operands, scope, depth),
             _ => {}
         }
@@ -284,124 +287,20 @@ impl Painter<'_> {
         let place = after(self.state.text, self.state.page);
         self.state.advance(width);
         let end = after(self.state.text, self.state.page);
-        let text = match self
-            .marked
-            .iter_mut()
-            .find(|mark| !matches!(mark, Mark::Plain))
-        {
-            None | Some(Mark::Plain) => decoded,
-            Some(mark) => match std::mem::replace(mark, Mark::Painted) {
-                Mark::Meaning(text) => text,
-                _ => String::new(),
-            },
-        };
         let height = (place[2].hypot(place[3]) * self.state.size).abs();
-        self.lines.add(&text, place, (end[4], end[5]), height);
-    }
-}
-
-fn mark(operands: &[PdfObject]) -> Mark {
-    let properties = operands.get(1).and_then(PdfObject::as_dict);
-    let meaning = properties.and_then(|properties| properties.get(&b"ActualText"[..]));
-    match meaning.and_then(PdfObject::as_str_bytes) {
-        Some(text) => Mark::Meaning(text_string(text)),
-        None => Mark::Plain,
-    }
-}
-
-/// Lines, as pieces of text come one after the other.
-#[derive(Default)]
-struct Lines {
-    paragraphs: Vec<Vec<String>>,
-    /// Where the last piece ended, which way it went, and how high its letters are.
-    last: Option<Piece>,
-}
-
-#[derive(Clone, Copy)]
-struct Piece {
-    end: (f64, f64),
-    way: (f64, f64),
-    height: f64,
-}
-
-impl Lines {
-    fn add(&mut self, text: &str, place: Matrix, end: (f64, f64), height: f64) {
-        let length = place[0].hypot(place[1]).max(f64::MIN_POSITIVE);
-        let along = (place[0] / length, place[1] / length);
-        let last = self.last.replace(Piece {
-            end,
-            way: along,
+        (self.take)(Shown {
+            text: self.marks.meaning().unwrap_or(decoded),
+            mark: self.marks.innermost(),
+            place,
+            end: (end[4], end[5]),
             height,
         });
-        if text.is_empty() {
-            return;
-        }
-        let Some(Piece {
-            end: from,
-            way,
-            height: last_height,
-        }) = last.filter(|_| !self.paragraphs.is_empty())
-        else {
-            self.paragraphs.push(vec![text.to_owned()]);
-            return;
-        };
-        let height = height.max(last_height);
-        let (x, y) = (place[4] - from.0, place[5] - from.1);
-        let gap = x * along.0 + y * along.1;
-        let off = (y * along.0 - x * along.1).abs();
-        let is_turned = (way.0 - along.0).abs() + (way.1 - along.1).abs() > 0.1;
-        if is_turned || off > PARAGRAPH * height {
-            self.paragraphs.push(vec![text.to_owned()]);
-            return;
-        }
-        let Some(lines) = self.paragraphs.last_mut() else {
-            return;
-        };
-        match lines.last_mut() {
-            Some(line) if off < 0.5 * height && gap > -height => {
-                if gap > SPACE * height && !line.ends_with(' ') && !text.starts_with(' ') {
-                    line.push(' ');
-                }
-                line.push_str(text);
-            }
-            _ => lines.push(text.to_owned()),
-        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{IDENTITY, Lines, after, joined};
-
-    #[test]
-    fn pieces_become_words_lines_and_paragraphs_by_where_they_are() {
-        let mut lines = Lines::default();
-        let at = |x: f64, y: f64| [1.0, 0.0, 0.0, 1.0, x, y];
-        lines.add("one", at(0.0, 100.0), (30.0, 100.0), 10.0);
-        lines.add("ly", at(30.5, 100.0), (40.0, 100.0), 10.0);
-        lines.add("two", at(45.0, 102.0), (60.0, 102.0), 10.0);
-        lines.add("below", at(0.0, 88.0), (40.0, 88.0), 10.0);
-        lines.add("apart", at(0.0, 50.0), (40.0, 50.0), 10.0);
-        assert_eq!(
-            lines.paragraphs,
-            [vec!["onely two", "below"], vec!["apart"]]
-        );
-    }
-
-    #[test]
-    fn lines_are_joined_without_space_in_chinese_only() {
-        let lines = |texts: &[&str]| {
-            joined(
-                &texts
-                    .iter()
-                    .map(|text| (*text).to_owned())
-                    .collect::<Vec<_>>(),
-            )
-        };
-        assert_eq!(lines(&["a ", "b"]), "a b");
-        assert_eq!(lines(&["漢", "字"]), "漢字");
-        assert_eq!(lines(&["설치", "안내"]), "설치 안내");
-    }
+    use super::{IDENTITY, after};
 
     #[test]
     fn matrices_follow_each_other() {

@@ -1,0 +1,431 @@
+//! The elements of a page by the structure of the document: what is painted there, in the order and with the meaning
+//! that the file declares.
+//!
+//! Structures are often broken, or hold a part of the page only. Then nothing is returned, and the layout decides.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use dpe_connector::content::{Category, Element};
+use serde_json::Value;
+
+use super::lines::{self, Gap, Lines, Pen, Shown};
+use super::marks::{End, Mark};
+use super::outline::Entry;
+use super::structure::{Block, Kind, Part, Row, Structure};
+use crate::flow::{Container, Flow};
+use crate::grid::{Cell, Grid};
+use crate::inline::{Flat, Inline};
+use crate::made::Made;
+
+/// Percent of the letters of a page that its structure holds, at least.
+const LEAST_LETTERS: usize = 90;
+
+/// Percent of the words of the layout that are found, at least.
+const LEAST_WORDS: usize = 95;
+
+/// Deeper lists are as deep as this.
+const MOST_LISTS: usize = 32;
+
+/// Returns the elements of the page of an index, on which `shown` is painted; `laid_out` are those of the layout.
+pub(super) fn elements(
+    structure: &Structure,
+    page: usize,
+    shown: &[Shown],
+    laid_out: &[Element],
+    made: &Made,
+) -> Option<Vec<Element>> {
+    let mut sheet = Sheet::new(page, shown);
+    let mut flow = Flow::of(made);
+    for block in structure.pages.get(page)? {
+        sheet.add(block, &mut flow);
+    }
+    let held = sheet.letters(true);
+    if held == 0 || held * 100 < (held + sheet.letters(false)) * LEAST_LETTERS {
+        return None;
+    }
+    let (heads, rest, feet) = sheet.rest(made);
+    let mut elements = heads;
+    elements.extend(flow.finish().1.into_vec());
+    elements.extend(rest);
+    elements.extend(feet);
+    if !has_words(&elements, laid_out) {
+        return None;
+    }
+    if !structure.has_headings {
+        keep_titles(&mut elements, laid_out);
+    }
+    Some(elements)
+}
+
+/// Returns the headings of the page of an index.
+pub(super) fn headings(structure: &Structure, page: usize, shown: &[Shown]) -> Vec<Entry> {
+    let mut sheet = Sheet::new(page, shown);
+    let mut entries = Vec::new();
+    for block in structure.pages.get(page).into_iter().flatten() {
+        if let Block::Text(Kind::Heading(level), parts) = block {
+            let title = sheet.flat(parts).text;
+            let level = *level;
+            if !title.is_empty() {
+                entries.push(Entry { title, page, level });
+            }
+        }
+    }
+    entries
+}
+
+/// What is painted on a page.
+struct Sheet<'s> {
+    page: usize,
+    shown: &'s [Shown],
+    /// What of it has been taken into a block.
+    is_taken: Vec<bool>,
+    /// Indexes by the number of the mark.
+    marked: HashMap<i64, Vec<usize>>,
+}
+
+impl<'s> Sheet<'s> {
+    fn new(page: usize, shown: &'s [Shown]) -> Self {
+        let mut marked: HashMap<i64, Vec<usize>> = HashMap::new();
+        for (at, shown) in shown.iter().enumerate() {
+            if let Mark::Content(number) = shown.mark {
+                marked.entry(number).or_default().push(at);
+            }
+        }
+        Self {
+            page,
+            is_taken: vec![false; shown.len()],
+            shown,
+            marked,
+        }
+    }
+
+    fn add(&mut self, block: &Block, flow: &mut Flow) {
+        match block {
+            Block::Text(Kind::Paragraph, parts) => flow.paragraph(self.flat(parts)),
+            Block::Text(Kind::Heading(level), parts) => {
+                flow.heading(*level as u64, self.flat(parts));
+            }
+            Block::Text(Kind::Item(depth), parts) => self.add_item(*depth, parts, flow),
+            Block::Table(rows) => self.add_table(rows, flow),
+        }
+    }
+
+    fn add_item(&mut self, depth: usize, parts: &[Part], flow: &mut Flow) {
+        let is_label = |part: &&Part| matches!(part, Part::Content { is_label: true, .. });
+        let (labels, texts): (Vec<_>, Vec<_>) = parts.iter().partition(is_label);
+        let label = self.flat(labels).text;
+        let mut writer = Writer::default();
+        // A bullet is a drawing, a number is text.
+        let mut ordered = label.contains(char::is_alphanumeric);
+        if ordered {
+            writer.inline.push(&label);
+            writer.tail = label.chars().last();
+            writer.separate();
+        } else {
+            writer.is_bullet_awaited = label.is_empty();
+        }
+        let flat = self.written(texts, writer);
+        ordered |= label.is_empty() && begins_with_number(&flat.text);
+        let depth = depth.min(MOST_LISTS);
+        for _ in 0..depth {
+            flow.open(Container::List { ordered });
+        }
+        flow.open(Container::Item);
+        flow.paragraph(flat);
+        for _ in 0..=depth {
+            flow.close();
+        }
+    }
+
+    /// Adds a table; what has one row, or in each row one cell with text, are paragraphs.
+    fn add_table(&mut self, rows: &[Row], flow: &mut Flow) {
+        let mut texts: Vec<Vec<Flat>> = Vec::new();
+        for row in rows {
+            let cells = row.cells.iter().map(|cell| self.flat(&cell.parts));
+            texts.push(cells.collect());
+        }
+        let filled = |row: &Vec<Flat>| row.iter().filter(|cell| !cell.text.is_empty()).count();
+        let rows_with_text = texts.iter().filter(|row| filled(row) > 0).count();
+        if rows_with_text < 2 || texts.iter().all(|row| filled(row) < 2) {
+            for flat in texts.into_iter().flatten() {
+                flow.paragraph(flat);
+            }
+            return;
+        }
+        let mut grid = Grid::new();
+        let mut is_head = true;
+        let blank = blank_columns(rows, &texts);
+        for (row, texts) in rows.iter().zip(&texts) {
+            is_head &= row.is_header;
+            let cells = row.cells.iter().zip(texts).enumerate();
+            let cells = cells.filter(|(column, _)| !blank.contains(column));
+            let cells = cells.map(|(_, (cell, flat))| Cell {
+                text: &flat.text,
+                links: &flat.links,
+                columns: cell.columns,
+                rows: cell.rows,
+                names: cell.names,
+            });
+            grid.row(is_head, cells);
+        }
+        flow.table(grid, Vec::new());
+    }
+
+    fn flat<'p>(&mut self, parts: impl IntoIterator<Item = &'p Part>) -> Flat {
+        self.written(parts, Writer::default())
+    }
+
+    fn written<'p>(
+        &mut self,
+        parts: impl IntoIterator<Item = &'p Part>,
+        mut writer: Writer,
+    ) -> Flat {
+        for part in parts {
+            match part {
+                Part::Content {
+                    page, number, link, ..
+                } if *page == self.page => {
+                    for at in self.marked.remove(number).unwrap_or_default() {
+                        self.is_taken[at] = true;
+                        writer.write(&self.shown[at], link.as_ref());
+                    }
+                }
+                Part::Content { .. } => {}
+                Part::Break => writer.line_break(),
+            }
+        }
+        writer.finish()
+    }
+
+    /// Returns how many letters of content have been taken, or have not.
+    fn letters(&self, is_taken: bool) -> usize {
+        let shown = self.shown.iter().zip(&self.is_taken);
+        let shown = shown.filter(|(shown, taken)| {
+            **taken == is_taken && !matches!(shown.mark, Mark::Artifact(_))
+        });
+        let letters = shown.flat_map(|(shown, _)| shown.text.chars());
+        letters.filter(|letter| letter.is_alphanumeric()).count()
+    }
+
+    /// Returns what is not in any block: heads, other text, and feet.
+    fn rest(self, made: &Made) -> (Vec<Element>, Vec<Element>, Vec<Element>) {
+        let taken = self
+            .shown
+            .iter()
+            .zip(&self.is_taken)
+            .filter(|(_, taken)| **taken);
+        let heights = taken.map(|(shown, _)| shown.place[5]);
+        let (lowest, highest) = heights.fold((f64::MAX, f64::MIN), |(lowest, highest), y| {
+            (lowest.min(y), highest.max(y))
+        });
+        let (mut heads, mut rest, mut feet) =
+            (Lines::default(), Lines::default(), Lines::default());
+        for (shown, _) in self
+            .shown
+            .iter()
+            .zip(&self.is_taken)
+            .filter(|(_, taken)| !**taken)
+        {
+            let lines = match shown.mark {
+                Mark::Artifact(Some(End::Head)) => &mut heads,
+                Mark::Artifact(Some(End::Foot)) => &mut feet,
+                Mark::Artifact(None) if shown.place[5] > highest => &mut heads,
+                Mark::Artifact(None) if shown.place[5] < lowest => &mut feet,
+                _ => &mut rest,
+            };
+            lines.add(shown);
+        }
+        let elements = |category: Category, lines: Lines| {
+            let mut flow = Flow::of(made);
+            for paragraph in lines.paragraphs {
+                let mut inline = Inline::default();
+                inline.push(&lines::joined(&paragraph));
+                flow.text(category, inline.take());
+            }
+            flow.finish().1.into_vec()
+        };
+        (
+            elements(Category::Header, heads),
+            elements(Category::NarrativeText, rest),
+            elements(Category::Footer, feet),
+        )
+    }
+}
+
+/// Returns the columns that are blank throughout, if no cell covers several.
+fn blank_columns(rows: &[Row], texts: &[Vec<Flat>]) -> BTreeSet<usize> {
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let is_plain = cells
+        .into_iter()
+        .all(|cell| cell.columns == 1 && cell.rows == 1);
+    let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
+    let mut blank: BTreeSet<usize> = (0..columns).filter(|_| is_plain).collect();
+    for (column, flat) in texts.iter().flat_map(|row| row.iter().enumerate()) {
+        if !flat.text.is_empty() {
+            blank.remove(&column);
+        }
+    }
+    blank
+}
+
+/// A text that is put together from what is painted.
+#[derive(Default)]
+struct Writer {
+    inline: Inline,
+    pen: Pen,
+    /// The last letter; `None` where a line begins.
+    tail: Option<char>,
+    link: Option<Rc<str>>,
+    is_bullet_awaited: bool,
+}
+
+impl Writer {
+    fn write(&mut self, shown: &Shown, link: Option<&Rc<str>>) {
+        let gap = self.pen.move_to(shown);
+        let mut text = shown.text.as_str();
+        if matches!(gap, Gap::Line | Gap::Paragraph) || self.tail.is_none() {
+            text = text.trim_start();
+        }
+        if self.is_bullet_awaited {
+            text = without_bullet(text);
+        }
+        if text.is_empty() {
+            return;
+        }
+        self.is_bullet_awaited = false;
+        let mut before = [0; 4];
+        let before = self.tail.map(|tail| &*tail.encode_utf8(&mut before));
+        let is_apart = match gap {
+            Gap::None => false,
+            Gap::Space => !text.starts_with(char::is_whitespace),
+            Gap::Line | Gap::Paragraph => {
+                !before.is_some_and(|before| lines::is_dense(before, text))
+            }
+        };
+        if is_apart {
+            self.separate();
+        }
+        if self.link.as_ref() != link {
+            if self.link.is_some() {
+                self.inline.close_link();
+            }
+            if let Some(link) = link {
+                self.inline.open_link(link);
+            }
+            self.link = link.cloned();
+        }
+        self.inline.push(text);
+        self.tail = text.chars().last();
+    }
+
+    /// Writes a space after a word.
+    fn separate(&mut self) {
+        if self.tail.is_some_and(|tail| !tail.is_whitespace()) {
+            self.inline.push(" ");
+            self.tail = Some(' ');
+        }
+    }
+
+    fn line_break(&mut self) {
+        self.inline.line_break();
+        self.tail = None;
+    }
+
+    fn finish(mut self) -> Flat {
+        if self.link.is_some() {
+            self.inline.close_link();
+        }
+        self.inline.take()
+    }
+}
+
+/// Returns a text without the bullet at its beginning.
+fn without_bullet(text: &str) -> &str {
+    let is_bullet = |sign: char| {
+        "•◦▪▫■□●○–—-·‣⁃➢➔✓✔❖◆◇".contains(sign) || ('\u{F000}'..='\u{F0FF}').contains(&sign)
+    };
+    match text.strip_prefix(is_bullet) {
+        Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => rest.trim_start(),
+        _ => text,
+    }
+}
+
+/// Whether a text begins like `1. `, `b) ` or `(iv) `.
+fn begins_with_number(text: &str) -> bool {
+    let Some((first, _)) = text.split_once(char::is_whitespace) else {
+        return false;
+    };
+    let number = first.trim_matches(['(', ')', '.']);
+    let is_digits = number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_number = (1..=8).contains(&number.len()) && (is_digits || is_letter);
+    is_number && first.ends_with([')', '.'])
+}
+
+/// Whether nearly all words of the layout are there.
+fn has_words(elements: &[Element], laid_out: &[Element]) -> bool {
+    let mut left = words(elements);
+    let (mut all, mut found) = (0, 0);
+    for (word, count) in words(laid_out) {
+        all += count;
+        if let Some(left) = left.get_mut(&word) {
+            found += count.min(*left);
+        }
+    }
+    found * 100 >= all * LEAST_WORDS
+}
+
+/// Counts the words of elements; letters of scripts without spaces are words.
+fn words(elements: &[Element]) -> BTreeMap<String, usize> {
+    let mut words: BTreeMap<String, usize> = BTreeMap::new();
+    for text in elements
+        .iter()
+        .filter_map(|element| element.text.as_deref())
+    {
+        for word in text.split(|sign: char| !sign.is_alphanumeric()) {
+            let is_dense =
+                |letter: char| matches!(letter, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}');
+            let mut rest = String::new();
+            for letter in word.chars() {
+                match is_dense(letter) {
+                    true => *words.entry(letter.to_string()).or_default() += 1,
+                    false => rest.extend(letter.to_lowercase()),
+                }
+            }
+            if !rest.is_empty() {
+                *words.entry(rest).or_default() += 1;
+            }
+        }
+    }
+    words
+}
+
+/// Makes titles of texts that look like it, where the structure declares none.
+fn keep_titles(elements: &mut [Element], laid_out: &[Element]) {
+    let letters = |element: &Element| -> String {
+        let text = element.text.as_deref().unwrap_or_default();
+        text.chars()
+            .filter(|letter| !letter.is_whitespace())
+            .collect()
+    };
+    let titles = laid_out
+        .iter()
+        .filter(|element| element.category == Category::Title);
+    let titles: Vec<(String, Option<&Value>)> = titles
+        .map(|title| (letters(title), title.metadata.get("level")))
+        .collect();
+    let texts = elements
+        .iter_mut()
+        .filter(|element| element.category == Category::NarrativeText);
+    for element in texts {
+        let text = letters(element);
+        if let Some((_, level)) = titles.iter().find(|(title, _)| *title == text) {
+            element.category = Category::Title;
+            let level = level.cloned().unwrap_or(1.into());
+            element.metadata.insert("level".to_owned(), level);
+        }
+    }
+}
