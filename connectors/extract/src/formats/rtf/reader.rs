@@ -113,7 +113,9 @@ impl<'r, 'l> Reader<'r, 'l> {
     }
 
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<(), ExtractError> {
-        for token in Tokens::new(bytes) {
+        let mut tokens = Tokens::new(bytes);
+        while let Some(token) = tokens.next() {
+            let may_change = matches!(token, Token::Open | Token::Close | Token::Word(..));
             match token {
                 Token::Open => self.open()?,
                 Token::Close => {
@@ -133,6 +135,9 @@ impl<'r, 'l> Reader<'r, 'l> {
                         self.word(name, parameter);
                     }
                 }
+            }
+            if may_change {
+                tokens.shift_jis(self.is_shift_jis());
             }
         }
         while !self.groups.is_empty() {
@@ -373,6 +378,10 @@ impl<'r, 'l> Reader<'r, 'l> {
         }
         self.bytes = bytes;
         self.bytes.clear();
+    }
+
+    fn is_shift_jis(&self) -> bool {
+        self.group.destination != Destination::Nowhere && self.encoding() == Encoding::Page(932)
     }
 
     fn encoding(&self) -> Encoding {

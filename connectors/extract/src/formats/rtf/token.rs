@@ -26,11 +26,42 @@ const MAX_DIGITS: usize = 11;
 pub(super) struct Tokens<'a> {
     bytes: &'a [u8],
     at: usize,
+    is_shift_jis: bool,
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self {
+            bytes,
+            at: 0,
+            is_shift_jis: false,
+        }
+    }
+
+    /// Says whether text is in Shift-JIS from here on, whose characters may end with bytes that are braces or
+    /// backslashes elsewhere.
+    pub(super) fn shift_jis(&mut self, is_shift_jis: bool) {
+        self.is_shift_jis = is_shift_jis;
+    }
+
+    fn text(&mut self) -> Token<'a> {
+        let start = self.at;
+        while let Some(byte) = self.bytes.get(self.at) {
+            match byte {
+                b'{' | b'}' | b'\\' | b'\r' | b'\n' | 0 => break,
+                0x81..=0x9F | 0xE0..=0xFC if self.is_shift_jis => {
+                    let has_end = self.bytes.get(self.at + 1).is_some_and(|end| *end >= 0x40);
+                    self.at += 1 + usize::from(has_end && !self.is_escaped(self.at + 1));
+                }
+                _ => self.at += 1,
+            }
+        }
+        Token::Text(&self.bytes[start..self.at])
+    }
+
+    /// Whether a byte begins one that is written as digits: the second of a character may be, though the first is not.
+    fn is_escaped(&self, at: usize) -> bool {
+        self.bytes.get(at..at + 2) == Some(b"\\'")
     }
 
     fn control(&mut self) -> Option<Token<'a>> {
@@ -122,12 +153,7 @@ impl<'a> Iterator for Tokens<'a> {
                 self.at += bytes[self.at..].iter().take_while(is_end).count();
                 Some(Token::Text(&[]))
             }
-            _ => {
-                let start = self.at;
-                let is_text = |byte: &&u8| !matches!(byte, b'{' | b'}' | b'\\' | b'\r' | b'\n' | 0);
-                self.at += bytes[start..].iter().take_while(is_text).count();
-                Some(Token::Text(&bytes[start..self.at]))
-            }
+            _ => Some(self.text()),
         }
     }
 }
@@ -157,6 +183,24 @@ mod tests {
             Token::Close,
         ];
         assert_eq!(tokens, expected);
+    }
+
+    #[test]
+    fn characters_of_shift_jis_may_end_with_braces() {
+        let source = b"\x83\x5C\x83\x7D}\x83\\'7D}\x83";
+        let mut tokens = Tokens::new(source);
+        assert_eq!(tokens.next(), Some(Token::Text(b"\x83")));
+        let mut tokens = Tokens::new(source);
+        tokens.shift_jis(true);
+        let expected = [
+            Token::Text(&b"\x83\x5C\x83\x7D"[..]),
+            Token::Close,
+            Token::Text(b"\x83"),
+            Token::Hex(0x7D),
+            Token::Close,
+            Token::Text(b"\x83"),
+        ];
+        assert_eq!(tokens.collect::<Vec<_>>(), expected);
     }
 
     #[test]
