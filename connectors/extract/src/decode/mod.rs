@@ -113,16 +113,8 @@ fn by_encoding<'b>(
     if let Some(wide) = detect::wide(bytes) {
         return by_zeros(wide, bytes);
     }
-    if detect::is_iso_2022_jp(bytes) {
-        return decoded(ISO_2022_JP, bytes);
-    }
-    if let Some(euc) = detect::iso_2022_kr_as_euc(bytes) {
-        let (text, replaced) = decoded(EUC_KR, &euc);
-        return (Cow::Owned(text.into_owned()), replaced);
-    }
-    if let Some(gbk) = detect::hz_as_gbk(bytes) {
-        let (text, replaced) = decoded(GBK, &gbk);
-        return (Cow::Owned(text.into_owned()), replaced);
+    if let Some(text) = by_escapes(bytes) {
+        return text;
     }
     if std::str::from_utf8(bytes).is_ok() || detect::is_damaged_utf8(bytes) {
         return decoded(UTF_8, bytes);
@@ -137,6 +129,18 @@ fn by_encoding<'b>(
     }
     reading.note(format!("its text is taken for {}", guessed.name()));
     (text, replaced)
+}
+
+/// Returns the text if its bytes are all ASCII and change to another script by escapes.
+fn by_escapes(bytes: &[u8]) -> Option<(Cow<'_, str>, bool)> {
+    if detect::is_iso_2022_jp(bytes) {
+        return Some(decoded(ISO_2022_JP, bytes));
+    }
+    let korean = detect::iso_2022_kr_as_euc(bytes).map(|euc| (EUC_KR, euc));
+    let chinese = || detect::hz_as_gbk(bytes).map(|gbk| (GBK, gbk));
+    let (encoding, shifted) = korean.or_else(chinese)?;
+    let (text, replaced) = decoded(encoding, &shifted);
+    Some((Cow::Owned(text.into_owned()), replaced))
 }
 
 fn by_zeros(wide: Wide, bytes: &[u8]) -> (Cow<'_, str>, bool) {

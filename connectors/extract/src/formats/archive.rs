@@ -37,8 +37,8 @@ pub(crate) fn read(
         match entry(number, &name, &mut files, package, reading) {
             Ok(Some(document)) => {
                 documents += 1;
-                let found = document.pages.into_iter();
-                pages.extend(found.map(|page| named(page, &name, &document.head)));
+                let (head, found) = (document.head, document.pages.into_iter());
+                pages.extend(found.map(|page| named(page, &name, &head)));
             }
             Ok(None) => others += 1,
             Err(error) if error.is_fatal() => return Err(error),
@@ -50,9 +50,8 @@ pub(crate) fn read(
         }
     }
     if others > 0 {
-        reading.note(format!(
-            "entries left out that are no documents read here: {others}"
-        ));
+        let note = format!("entries left out that are no documents read here: {others}");
+        reading.note(note);
     }
     match refused {
         Some(error) if documents == 0 => Err(error),

@@ -118,16 +118,7 @@ fn add_cell(
             markdown::blocks(&written, flow, &mut Addressed::new(reading, &mut attached))
         }
         Some("code") => {
-            let written = if written.is_empty() {
-                joined(&cell["input"])
-            } else {
-                written
-            };
-            let language = cell["language"].as_str().or(language);
-            flow.code(&written, cell_language(&written).or(language));
-            for output in cell["outputs"].as_array().into_iter().flatten() {
-                add_output(output, &mut flow, reading);
-            }
+            add_code(cell, &written, language, &mut flow, reading);
             flow
         }
         Some("heading") => {
@@ -148,6 +139,25 @@ fn add_cell(
             flow.code(&written, None);
             flow
         }
+    }
+}
+
+fn add_code(
+    cell: &Value,
+    written: &str,
+    language: Option<&str>,
+    flow: &mut Flow,
+    reading: &mut Reading<'_>,
+) {
+    // Notebooks of the third version have it there.
+    let code = match written.is_empty() {
+        true => joined(&cell["input"]),
+        false => written.to_owned(),
+    };
+    let language = cell["language"].as_str().or(language);
+    flow.code(&code, cell_language(&code).or(language));
+    for output in cell["outputs"].as_array().into_iter().flatten() {
+        add_output(output, flow, reading);
     }
 }
 

@@ -43,23 +43,10 @@ pub(crate) fn read(
             (svg_dimensions(head), add_texts(whole, &mut flow, reading))
         }
     };
-    let mut metadata = Metadata::new();
-    if let Some((width, height)) = dimensions {
-        metadata.insert("width".to_owned(), width);
-        metadata.insert("height".to_owned(), height);
-    }
-    let picture = Element {
-        text: described
-            .description
-            .filter(|text| pieces(text).count() == 1),
-        mime_type: Some(mime_type.to_owned()),
-        blob: Some(BlobSource::Handle {
-            handle: WHOLE_INPUT.to_owned(),
-            size: None,
-        }),
-        metadata,
-        ..Element::empty(Category::Image)
-    };
+    let description = described
+        .description
+        .filter(|text| pieces(text).count() == 1);
+    let picture = picture(description, mime_type, dimensions);
     let mut elements = vec![picture];
     elements.extend(flow.finish().1.into_vec());
     let head = DocumentHead {
@@ -69,6 +56,29 @@ pub(crate) fn read(
     Document {
         head,
         pages: pages::of(elements),
+    }
+}
+
+/// Returns the whole file as an element.
+fn picture(
+    description: Option<String>,
+    mime_type: &str,
+    dimensions: Option<(Value, Value)>,
+) -> Element {
+    let mut metadata = Metadata::new();
+    if let Some((width, height)) = dimensions {
+        metadata.insert("width".to_owned(), width);
+        metadata.insert("height".to_owned(), height);
+    }
+    Element {
+        text: description,
+        mime_type: Some(mime_type.to_owned()),
+        blob: Some(BlobSource::Handle {
+            handle: WHOLE_INPUT.to_owned(),
+            size: None,
+        }),
+        metadata,
+        ..Element::empty(Category::Image)
     }
 }
 

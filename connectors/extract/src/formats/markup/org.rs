@@ -60,18 +60,8 @@ fn block(lines: &[&str], writer: &mut Writer) -> usize {
     if let Some(keyword) = text.strip_prefix("#+") {
         return keyword_line(keyword, lines, writer);
     }
-    if begins(text, "#") {
-        let comment = gathered(lines, "#", str::trim);
-        writer.raw(&comment.join("\n"));
-        return comment.len();
-    }
-    if begins(text, ":") {
-        let code = gathered(lines, ":", |line| {
-            let text = line.trim().trim_start_matches(':');
-            text.strip_prefix(' ').unwrap_or_default()
-        });
-        writer.code(&code.join("\n"), None);
-        return code.len();
+    if begins(text, "#") || begins(text, ":") {
+        return marked_lines(lines, writer);
     }
     if is_drawer(text) {
         return drawer(lines, writer);
@@ -253,6 +243,21 @@ fn table(lines: &[&str], writer: &mut Writer) -> usize {
     let headers = headers.filter(|headers| *headers < rows.len()).unwrap_or(0);
     writer.table(&rows, headers);
     count
+}
+
+/// Reads a comment, or code whose lines begin with colons.
+fn marked_lines(lines: &[&str], writer: &mut Writer) -> usize {
+    if begins(lines[0].trim(), "#") {
+        let comment = gathered(lines, "#", str::trim);
+        writer.raw(&comment.join("\n"));
+        return comment.len();
+    }
+    let code = gathered(lines, ":", |line| {
+        let text = line.trim().trim_start_matches(':');
+        text.strip_prefix(' ').unwrap_or_default()
+    });
+    writer.code(&code.join("\n"), None);
+    code.len()
 }
 
 /// Whether a line has a mark before its text, or nothing else.
