@@ -1,4 +1,4 @@
-//! The instructions of fields in texts of Word (ECMA-376 part 1, §17.16), as RTF and DOC have them.
+//! The instructions of fields in texts of Word (ECMA-376 part 1, §17.16), as RTF, DOC and DOCX have them.
 
 use crate::codepage;
 

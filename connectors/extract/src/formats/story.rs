@@ -13,9 +13,6 @@ use crate::inline::{Flat, Inline, Picture};
 use crate::reading::Reading;
 use crate::{Document, pages};
 
-/// How far blocks are nested in blocks; what is deeper is written where it is found.
-const MAX_NESTED: usize = 24;
-
 /// Levels of lists that are told apart.
 const MAX_LIST_DEPTH: usize = 9;
 
@@ -321,16 +318,11 @@ fn write(blocks: Vec<Block>, flow: &mut Flow, nested: usize) {
             }
             Block::Table(grid, pictures) => flow.table(grid, pictures),
             Block::PageBreak => flow.page_break(),
-            Block::Within(container, blocks) if nested < MAX_NESTED => {
+            // Readers bound how deep stories are in stories.
+            Block::Within(container, blocks) => {
                 flow.open(container);
                 write(blocks, flow, nested + 1);
                 flow.close();
-            }
-            Block::Within(_, blocks) => {
-                let deep = blocks
-                    .into_iter()
-                    .filter(|block| !matches!(block, Block::Within(..)));
-                write(deep.collect(), flow, nested);
             }
         }
     }

@@ -87,7 +87,7 @@ impl Reader<'_, '_, '_, '_> {
     ) -> Result<(), ExtractError> {
         for node in parent.children().filter(Node::is_element) {
             match node.tag_name().name() {
-                "t" | "tab" | "ptab" | "br" | "cr" | "noBreakHyphen" | "sym" => {
+                "t" | "tab" | "ptab" | "br" | "cr" | "noBreakHyphen" | "sym" | "pgNum" => {
                     self.word(node, line);
                 }
                 "instrText" => self.here.fields.instruct(node.text().unwrap_or_default()),
@@ -103,7 +103,6 @@ impl Reader<'_, '_, '_, '_> {
                     line.inline.push(&math::text(node));
                 }
                 "ruby" => self.ruby(node, line)?,
-                "pgNum" => self.number(line),
                 "AlternateContent" => {
                     if let Some(content) = alternative(node) {
                         self.inline(content, line)?;
@@ -114,6 +113,7 @@ impl Reader<'_, '_, '_, '_> {
                     line.inline.begin_line();
                     self.inline(node, line)?;
                 }
+                // Properties of whatever it is.
                 // Properties of whatever it is.
                 name if name.ends_with("Pr") => {}
                 _ => self.inline(node, line)?,
@@ -137,6 +137,7 @@ impl Reader<'_, '_, '_, '_> {
             "br" if xml::attribute(node, "type") == Some("page") => line.page_break(),
             "br" | "cr" => line.inline.line_break(),
             "noBreakHyphen" => line.push("-"),
+            "pgNum" => self.number(line),
             "sym" => {
                 let font = xml::attribute(node, "font").unwrap_or_default();
                 let code = xml::attribute(node, "char").unwrap_or_default();

@@ -24,6 +24,19 @@ struct Found {
     rows: u32,
 }
 
+impl Found {
+    /// The room before the first cell of a row, so many columns wide.
+    fn blank(columns: u32) -> Self {
+        Self {
+            flat: Flat::default(),
+            column: 0,
+            columns,
+            continues: false,
+            rows: 1,
+        }
+    }
+}
+
 struct Row {
     is_header: bool,
     cells: Vec<Found>,
@@ -85,13 +98,7 @@ impl Reader<'_, '_, '_, '_> {
         };
         let mut column = before.unwrap_or(0).min(MAX_SPAN);
         if column > 0 {
-            found.cells.push(Found {
-                flat: Flat::default(),
-                column: 0,
-                columns: column,
-                continues: false,
-                rows: 1,
-            });
+            found.cells.push(Found::blank(column));
         }
         for cell in cells(row) {
             let properties = cell.children().find(|child| xml::is(*child, "tcPr"));

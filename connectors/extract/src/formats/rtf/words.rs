@@ -73,23 +73,10 @@ impl Reader<'_, '_> {
     /// Begins the destination of a control word; `false` if it has none.
     fn destination(&mut self, name: &[u8]) -> bool {
         use Destination::{About as Fact, Fonts, Info, Label, Nowhere, Quiet, Styles};
+        if self.opens(name) {
+            return true;
+        }
         let destination = match name {
-            b"shppict" | b"result" | b"moMath" | b"moMathPara" | b"mmath" => {
-                self.flush();
-                return true;
-            }
-            b"header" | b"headerl" | b"headerr" | b"headerf" => return self.opened(Kind::Header),
-            b"footer" | b"footerl" | b"footerr" | b"footerf" => return self.opened(Kind::Footer),
-            b"footnote" => return self.opened(Kind::Footnote),
-            b"annotation" => return self.opened(Kind::Comment),
-            b"shptxt" | b"dptxbxtext" => return self.opened(Kind::Box),
-            b"field" | b"fldinst" | b"fldrslt" => return self.field(name),
-            b"pict" => return self.open_picture(),
-            b"sv" => {
-                self.flush();
-                self.open_shape_value();
-                return true;
-            }
             b"sn" => {
                 self.shape_name.clear();
                 Destination::ShapeName
@@ -122,27 +109,41 @@ impl Reader<'_, '_> {
         true
     }
 
-    fn opened(&mut self, kind: Kind) -> bool {
-        self.open_story(kind);
+    /// Begins what has more to it than where its text goes; `false` if the word begins nothing such.
+    fn opens(&mut self, name: &[u8]) -> bool {
+        match name {
+            b"shppict" | b"result" | b"moMath" | b"moMathPara" | b"mmath" => self.flush(),
+            b"header" | b"headerl" | b"headerr" | b"headerf" => self.open_story(Kind::Header),
+            b"footer" | b"footerl" | b"footerr" | b"footerf" => self.open_story(Kind::Footer),
+            b"footnote" => self.open_story(Kind::Footnote),
+            b"annotation" => self.open_story(Kind::Comment),
+            b"shptxt" | b"dptxbxtext" => self.open_story(Kind::Box),
+            b"field" | b"fldinst" | b"fldrslt" => self.field(name),
+            b"pict" => self.open_picture(),
+            b"sv" => {
+                self.flush();
+                self.open_shape_value();
+            }
+            _ => return false,
+        }
         true
     }
 
-    fn open_picture(&mut self) -> bool {
+    fn open_picture(&mut self) {
         self.flush();
         let is_fill =
             self.group.destination == Destination::ShapeValue && self.shape_name.trim() != "pib";
         let is_label = self.group.destination == Destination::Label;
         if is_fill || self.group.is_deleted || is_label || self.picture.is_some() {
             self.group.destination = Destination::Nowhere;
-            return true;
+            return;
         }
         self.picture = Some(PictureData::default());
         self.group.destination = Destination::Picture;
         self.group.ending = Ending::Picture;
-        true
     }
 
-    fn field(&mut self, name: &[u8]) -> bool {
+    fn field(&mut self, name: &[u8]) {
         self.flush();
         match name {
             b"field" if self.group.ending == Ending::Nothing => {
@@ -160,7 +161,7 @@ impl Reader<'_, '_> {
             }
             b"fldrslt" => {
                 let Some(field) = self.fields.last() else {
-                    return true;
+                    return;
                 };
                 let (outer, is_layout) = (field.outer, fields::is_layout(&field.instruction));
                 let url = fields::link_target(&field.instruction);
@@ -175,7 +176,6 @@ impl Reader<'_, '_> {
             }
             _ => {}
         }
-        true
     }
 
     /// Writes the character that a control word means; `false` if it means none.
