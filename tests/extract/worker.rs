@@ -19,7 +19,12 @@ fn worker(memory_bytes: u64) -> Child {
 
 /// The head of a request for a file of so many bytes, which is called `a.md`.
 fn head(file_bytes: u64) -> Vec<u8> {
-    let request = json!({"limits": {}, "name_bytes": 4, "file_bytes": file_bytes});
+    let request = json!({
+        "limits": {},
+        "answer_bytes": 1000,
+        "name_bytes": 4,
+        "file_bytes": file_bytes,
+    });
     let request = request.to_string();
     let mut bytes = u32::try_from(request.len()).unwrap().to_le_bytes().to_vec();
     bytes.extend(request.as_bytes());
