@@ -36,11 +36,16 @@ impl ExtractArgs {
     /// Runs the command.
     pub(super) fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
+        let stdin = self.files.iter().filter(|file| is_stdin(file));
+        if stdin.count() > 1 {
+            voice.warn("error: `-` is named twice, but standard input can be read once");
+            return Ok(Exit::Usage);
+        }
         let extractor = extract::extractor().map_err(Error::Executable)?;
         let style = extracted::Style::of_stdout();
         let mut exit = Exit::Success;
         for file in self.files {
-            let input = if file == Path::new("-") {
+            let input = if is_stdin(&file) {
                 Input::Stdin(self.name.clone())
             } else {
                 Input::File(file)
@@ -63,4 +68,8 @@ impl ExtractArgs {
         }
         Ok(exit)
     }
+}
+
+fn is_stdin(file: &Path) -> bool {
+    file == Path::new("-")
 }

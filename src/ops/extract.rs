@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 
 pub use dpe_connector::content::{BlobSource, Element, Page};
 pub use dpe_connector_files::Extraction;
-use dpe_connector_files::{Bounds, Extractor, NoDocument, Program, WHOLE_INPUT};
+use dpe_connector_files::{
+    Bounds, Extractor, MAX_FILE_BYTES, NoDocument, Program, Reason, WHOLE_INPUT,
+};
 
 use super::regular_file;
 
 /// Why a file gives no document although none of the reasons of the extraction applies: it could not be read
 /// at all, or not be given to the extraction.
 const UNREADABLE: &str = "unreadable";
-
-/// Longest file that is read, in bytes.
-const LARGEST: u64 = 512 << 20;
 
 /// A file to be extracted.
 #[derive(Clone, Debug)]
@@ -74,7 +73,7 @@ impl Made {
 ///
 /// When this program cannot find its own file.
 pub fn extractor() -> io::Result<Extractor> {
-    Ok(Bounds::default().extractor(LARGEST, Some(worker()?)))
+    Ok(Bounds::default().extractor(MAX_FILE_BYTES, Some(worker()?)))
 }
 
 /// Extracts a file.
@@ -109,9 +108,15 @@ fn read_file(path: &Path) -> Result<Vec<u8>, Refused> {
 fn read_all(source: impl Read) -> Result<Vec<u8>, Refused> {
     let mut bytes = Vec::new();
     source
-        .take(LARGEST + 1)
+        .take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|why| Refused::unreadable(why.to_string()))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(Refused {
+            reason: Reason::TooLarge.name(),
+            message: format!("the file has more than {MAX_FILE_BYTES} bytes"),
+        });
+    }
     Ok(bytes)
 }
 

@@ -173,6 +173,26 @@ fn standard_input_has_the_name_it_is_given() {
 }
 
 #[test]
+fn standard_input_is_read_once() {
+    let place = Place::with(&[]);
+    let (code, stdout, stderr) = place.extract(&["--json", "-", "-"], b"a");
+    assert_eq!((code, &*stdout), (Some(64), ""));
+    assert!(stderr.contains("named twice"), "{stderr}");
+}
+
+#[test]
+fn a_file_that_a_push_would_find_too_large_is_so_here() {
+    let place = Place::with(&[("a.txt", b"")]);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(place.0.path().join("a.txt"));
+    file.unwrap().set_len((128 << 20) + 1).unwrap();
+    let (code, stdout, _) = place.extract(&["--json", "a.txt"], b"");
+    assert_eq!(code, Some(1));
+    assert_eq!(lines(&stdout)[0]["error"]["reason"], "too_large");
+}
+
+#[test]
 fn no_file_is_a_wrong_command_line() {
     let place = Place::with(&[]);
     assert_eq!(place.extract(&[], b"").0, Some(64));

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::extractor::Extractor;
 use crate::workers::{Program, Workers};
 
+/// Longest file that is read as a whole unless a configuration says otherwise, in bytes: the large PDF files that people
+/// really have are shorter.
+pub const MAX_FILE_BYTES: u64 = 128 << 20;
+
 /// The member `limits` of a configuration. What is not given is what suits most files.
 ///
 /// How many bytes the file itself may have is not among them: that is `max_file_bytes`.
@@ -61,6 +65,11 @@ impl Default for Bounds {
 }
 
 impl Bounds {
+    /// Returns [`MAX_FILE_BYTES`], for configurations.
+    pub fn max_file_bytes() -> u64 {
+        MAX_FILE_BYTES
+    }
+
     /// Returns what extracts files of up to so many bytes within these bounds, with workers if there is a
     /// program for them.
     pub fn extractor(&self, max_file_bytes: u64, worker: Option<Program>) -> Extractor {

@@ -23,7 +23,7 @@ mod trouble;
 mod wildcards;
 mod workers;
 
-pub use bounds::Bounds;
+pub use bounds::{Bounds, MAX_FILE_BYTES};
 pub use content::{HEAD_BYTES, Limits, Wanted, format_of, wanted, wanted_by_name};
 pub use document::{Input, Made, Maker, NoDocument};
 pub use dpe_extract::{ExtractError, Extraction, Reason, WHOLE_INPUT};

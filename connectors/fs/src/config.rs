@@ -24,7 +24,7 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) follow_links: bool,
     /// Largest file that is read as a whole; images are not.
-    #[serde(default = "default_max_file_bytes")]
+    #[serde(default = "Bounds::max_file_bytes")]
     pub(crate) max_file_bytes: u64,
     /// What to do about files and folders that cannot be read.
     #[serde(default = "error")]
@@ -41,10 +41,6 @@ pub(crate) struct Config {
     /// Enumerate these files alone, whatever the ignore rules say. Relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) only: Option<Vec<PathBuf>>,
-}
-
-fn default_max_file_bytes() -> u64 {
-    128 << 20
 }
 
 fn error() -> OnTrouble {

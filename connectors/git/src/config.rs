@@ -33,7 +33,7 @@ pub(crate) struct Config {
     #[serde(default)]
     pub(crate) hidden: bool,
     /// Largest file that is read as a whole; images are not.
-    #[serde(default = "default_max_file_bytes")]
+    #[serde(default = "Bounds::max_file_bytes")]
     pub(crate) max_file_bytes: u64,
     /// What to do about files of formats nobody here understands.
     #[serde(default = "skip")]
@@ -69,10 +69,6 @@ fn files() -> Mode {
 
 fn skip() -> OnTrouble {
     OnTrouble::Skip
-}
-
-fn default_max_file_bytes() -> u64 {
-    128 << 20
 }
 
 /// The configuration, with everything in it that has to be understood first.

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 
 use rustix::termios::tcgetwinsize;
 use serde_json::{Map, Value};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::ops::extract::{Element, Made, Page};
 use crate::sync::printable::printable;
@@ -182,16 +183,19 @@ fn one_line(text: &str) -> String {
     lines.join(" ⏎ ").replace('\t', " ")
 }
 
-/// Cuts a text to so many characters.
+/// Cuts a text to so many columns of a terminal: characters of Chinese, Japanese and Korean take two.
 fn cut(text: &str, width: usize) -> String {
-    match text.char_indices().nth(width) {
-        None => text.to_owned(),
-        Some(_) => {
-            let end = text.char_indices().nth(width.saturating_sub(1));
-            let end = end.map_or(text.len(), |(end, _)| end);
-            format!("{}…", &text[..end])
-        }
+    // Most lines are short, and a character takes two columns at most.
+    if text.len() <= width / 2 || text.width() <= width {
+        return text.to_owned();
     }
+    let mut columns = 0;
+    let end = text.char_indices().find(|(_, character)| {
+        columns += character.width().unwrap_or_default();
+        columns >= width
+    });
+    let end = end.map_or(text.len(), |(end, _)| end);
+    format!("{}…", &text[..end])
 }
 
 #[cfg(test)]
@@ -203,6 +207,9 @@ mod tests {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("äöüß", 3), "äö…");
         assert_eq!(cut("", 0), "");
+        assert_eq!(cut("文書", 4), "文書");
+        assert_eq!(cut("文書の", 5), "文書…");
+        assert_eq!(cut("文書の", 4), "文…");
     }
 
     #[test]
