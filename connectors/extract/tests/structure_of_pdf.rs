@@ -195,6 +195,34 @@ fn structure_that_holds_a_part_of_the_page_gives_its_headings_only() {
 }
 
 #[test]
+fn paragraphs_in_letters_of_fixed_pitch_are_code_in_structures_too() {
+    let code = |mcid: u32, top: u32, said: &str| {
+        let painted = content(mcid, (50, top), said);
+        painted.replace("/F 10 Tf", "/C 10 Tf")
+    };
+    let painted = [
+        code(0, 700, "let a = 1;"),
+        code(1, 688, "  a + b"),
+        content(2, (50, 600), "Prose, as most of the page is."),
+    ];
+    let objects = vec![
+        PAGE.replace("/F 5 0 R", "/F 5 0 R/C 6 0 R").into_bytes(),
+        stream("", painted.concat().as_bytes()),
+        FONT.into(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Courier>>".to_vec(),
+        b"<</K[<</S/P/K 0/Pg 3 0 R>><</S/P/K 1/Pg 3 0 R>><</S/P/K 2/Pg 3 0 R>>]>>".to_vec(),
+    ];
+    let read = read(&pdf("/StructTreeRoot 7 0 R", "", &objects));
+    assert_eq!(
+        said(&read),
+        [
+            "CodeSnippet: let a = 1;\n  a + b",
+            "NarrativeText: Prose, as most of the page is."
+        ]
+    );
+}
+
+#[test]
 fn headings_of_the_outline_are_titles_with_its_levels() {
     let painted = [
         text("/P <<>>", (50, 750), 12, "First part"),

@@ -27,37 +27,9 @@ const NEAR_PAGES: usize = 4;
 
 /// Marks running heads and feet as such; `labels` are those of the pages.
 pub(super) fn mark(pages: &mut [Vec<Element>], labels: &[Option<String>]) {
-    let mut places: BTreeMap<Key, Vec<Place>> = BTreeMap::new();
-    let mut chapters: BTreeMap<String, Vec<(String, Place)>> = BTreeMap::new();
-    for (page, (elements, label)) in pages.iter().zip(labels).enumerate() {
-        let first = texts(elements).next();
-        for (at, is_head) in edges(elements) {
-            let is_title = elements[at].category == Category::Title;
-            let place = Place {
-                page,
-                at,
-                is_first: Some(at) == first,
-                is_title,
-            };
-            let said = Said::of(&elements[at], label.as_deref().unwrap_or_default());
-            let Some(said) = said else {
-                continue;
-            };
-            if let Some(chapter) = said.chapter.filter(|_| is_head && !is_title) {
-                chapters
-                    .entry(chapter.word)
-                    .or_default()
-                    .push((chapter.number, place));
-            }
-            let key = Key {
-                is_head,
-                letters: said.letters,
-            };
-            places.entry(key).or_default().push(place);
-        }
-    }
     let mut found: Vec<BTreeMap<usize, Category>> = vec![BTreeMap::new(); pages.len()];
-    for (key, places) in &places {
+    let candidates = Candidates::of(pages, labels);
+    for (key, places) in &candidates.places {
         let category = match key.is_head {
             true => Category::Header,
             false => Category::Footer,
@@ -66,14 +38,52 @@ pub(super) fn mark(pages: &mut [Vec<Element>], labels: &[Option<String>]) {
             found[place.page].insert(place.at, category);
         }
     }
-    for place in chapters
-        .values()
-        .flat_map(|places| heads_of_chapters(places))
-    {
+    let chapters = candidates.chapters.values();
+    for place in chapters.flat_map(|places| heads_of_chapters(places)) {
         found[place.page].insert(place.at, Category::Header);
     }
     for (elements, found) in pages.iter_mut().zip(found) {
         set(elements, found);
+    }
+}
+
+/// What may be furniture.
+#[derive(Default)]
+struct Candidates {
+    places: BTreeMap<Key, Vec<Place>>,
+    /// Those that begin like `Chapter 3`, by the word; with the number.
+    chapters: BTreeMap<String, Vec<(String, Place)>>,
+}
+
+impl Candidates {
+    fn of(pages: &[Vec<Element>], labels: &[Option<String>]) -> Self {
+        let mut candidates = Self::default();
+        for (page, (elements, label)) in pages.iter().zip(labels).enumerate() {
+            let first = texts(elements).next();
+            for (at, is_head) in edges(elements) {
+                let said = Said::of(&elements[at], label.as_deref().unwrap_or_default());
+                let place = Place {
+                    page,
+                    at,
+                    is_first: Some(at) == first,
+                    is_title: elements[at].category == Category::Title,
+                };
+                if let Some(said) = said {
+                    candidates.add(said, place, is_head);
+                }
+            }
+        }
+        candidates
+    }
+
+    fn add(&mut self, said: Said, place: Place, is_head: bool) {
+        if let Some(chapter) = said.chapter.filter(|_| is_head && !place.is_title) {
+            let chapters = self.chapters.entry(chapter.word).or_default();
+            chapters.push((chapter.number, place));
+        }
+        let letters = said.letters;
+        let key = Key { is_head, letters };
+        self.places.entry(key).or_default().push(place);
     }
 }
 

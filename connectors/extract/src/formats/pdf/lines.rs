@@ -14,6 +14,8 @@ const PARAGRAPH: f64 = 1.8;
 pub(super) struct Shown {
     pub(super) text: String,
     pub(super) mark: Mark,
+    /// Whether its letters are equally wide.
+    pub(super) is_fixed: bool,
     pub(super) place: Matrix,
     pub(super) end: (f64, f64),
     /// Of its letters.
@@ -137,6 +139,7 @@ mod tests {
             lines.add(&Shown {
                 text: text.to_owned(),
                 mark: Mark::None,
+                is_fixed: false,
                 place: [1.0, 0.0, 0.0, 1.0, x, y],
                 end: (end, y),
                 height: 10.0,

@@ -185,16 +185,13 @@ impl Sheets<'_> {
         };
         let content = images::content(file, dict);
         let is_heavy = self.heavy.contains(&id);
-        let declared = match is_heavy {
-            true => None,
-            false => self.by_structure(page, id, &content, elements, reading.made()),
-        };
-        let is_declared = declared.is_some();
-        *elements = declared.unwrap_or_else(|| std::mem::take(elements));
-        let doubts = match is_declared {
-            true => Doubts::default(),
-            false => Doubts::of(elements, &content),
-        };
+        let mut doubts = Doubts::default();
+        if !is_heavy {
+            match self.by_structure(page, id, &content, elements, reading.made()) {
+                Some(declared) => *elements = declared,
+                None => doubts = Doubts::of(elements, &content),
+            }
+        }
         let has_more = stuck::is_any(file, dict);
         if (is_heavy || doubts.is_any() || has_more)
             && let Some(backend) = self.backend()

@@ -4,8 +4,10 @@
 //! the file says a painted piece means (`ActualText`, ISO 32000-1 §14.9.4), keeps the spaces between words
 //! of Korean, and reads the appearance of form fields and stamps.
 
+use std::collections::{HashMap, HashSet};
+
 use dpe_connector::content::Element;
-use unpdf::parser::backend::{PaintedXObject, PdfBackend, RawBackend, ResourceScope};
+use unpdf::parser::backend::{ObjectId, PaintedXObject, PdfBackend, RawBackend, ResourceScope};
 use unpdf::parser::raw::PdfObject;
 
 use super::content::{Operation, Operations};
@@ -18,6 +20,9 @@ const MOST_STATES: usize = 256;
 
 /// Pieces of text of a page that are held at once.
 const MOST_SHOWN: usize = 300_000;
+
+/// Forms whose fonts are looked at.
+const MOST_SCOPES: usize = 256;
 
 /// Operations for one page.
 const MOST_OPERATIONS: usize = 5_000_000;
@@ -67,6 +72,7 @@ fn for_each(
         state: State::new(IDENTITY),
         marks,
         take,
+        fixed: HashMap::new(),
         left: MOST_OPERATIONS,
     };
     painter.paint(scope, content, 0);
@@ -74,7 +80,7 @@ fn for_each(
 
 /// Whether the texts of a page lack more than a tenth of the letters that are painted.
 pub(super) fn lacks_letters(elements: &[Element], painted: &[Vec<String>]) -> bool {
-    let mut letters = std::collections::HashMap::new();
+    let mut letters = HashMap::new();
     let texts = elements
         .iter()
         .filter_map(|element| element.text.as_deref());
@@ -162,6 +168,8 @@ struct Painter<'b, F> {
     state: State,
     marks: Marks<'b>,
     take: F,
+    /// Names of the fonts of fixed pitch, by the form that has them.
+    fixed: HashMap<Option<ObjectId>, HashSet<Vec<u8>>>,
     left: usize,
 }
 
@@ -227,6 +235,18 @@ impl<F: FnMut(Shown)> Painter<'_, F> {
         }
     }
 
+    /// Whether all letters of the font are equally wide.
+    fn is_fixed(&mut self, scope: ResourceScope) -> bool {
+        if !self.fixed.contains_key(&scope.form) && self.fixed.len() < MOST_SCOPES {
+            let fonts = self.backend.page_fonts(scope).unwrap_or_default();
+            let fixed = fonts.into_iter().filter(|font| font.fixed_pitch);
+            let names = fixed.map(|font| font.name).collect();
+            self.fixed.insert(scope.form, names);
+        }
+        let fixed = self.fixed.get(&scope.form);
+        fixed.is_some_and(|fixed| fixed.contains(&self.state.font))
+    }
+
     fn paint_form(&mut self, operands: &[PdfObject], scope: ResourceScope, depth: usize) {
         let name = operands
             .last()
@@ -288,7 +308,9 @@ impl<F: FnMut(Shown)> Painter<'_, F> {
         self.state.advance(width);
         let end = after(self.state.text, self.state.page);
         let height = (place[2].hypot(place[3]) * self.state.size).abs();
+        let is_fixed = self.is_fixed(scope);
         (self.take)(Shown {
+            is_fixed,
             text: self.marks.meaning().unwrap_or(decoded),
             mark: self.marks.innermost(),
             place,

@@ -24,6 +24,9 @@ const LEAST_LETTERS: usize = 90;
 /// Percent of the words of the layout that are found, at least.
 const LEAST_WORDS: usize = 95;
 
+/// On a page with so many times more letters of fixed pitch than others they are the letters of its text.
+const TYPEWRITTEN: usize = 9;
+
 /// Deeper lists are as deep as this.
 const MOST_LISTS: usize = 32;
 
@@ -44,7 +47,7 @@ pub(super) fn elements(
     if held == 0 || held * 100 < (held + sheet.letters(false)) * LEAST_LETTERS {
         return None;
     }
-    let (heads, rest, feet) = sheet.rest(made);
+    let [heads, rest, feet] = sheet.rest(made);
     let mut elements = heads;
     elements.extend(flow.finish().1.into_vec());
     elements.extend(rest);
@@ -78,6 +81,8 @@ pub(super) fn headings(structure: &Structure, page: usize, shown: &[Shown]) -> V
 struct Sheet<'s> {
     page: usize,
     shown: &'s [Shown],
+    /// Whether nearly all letters are of fixed pitch.
+    is_typewritten: bool,
     /// What of it has been taken into a block.
     is_taken: Vec<bool>,
     /// Indexes by the number of the mark.
@@ -92,8 +97,13 @@ impl<'s> Sheet<'s> {
                 marked.entry(number).or_default().push(at);
             }
         }
+        let letters = |is_fixed: bool| -> usize {
+            let shown = shown.iter().filter(|shown| shown.is_fixed == is_fixed);
+            shown.map(|shown| shown.text.len()).sum()
+        };
         Self {
             page,
+            is_typewritten: letters(true) > TYPEWRITTEN * letters(false),
             is_taken: vec![false; shown.len()],
             shown,
             marked,
@@ -102,13 +112,51 @@ impl<'s> Sheet<'s> {
 
     fn add(&mut self, block: &Block, flow: &mut Flow) {
         match block {
-            Block::Text(Kind::Paragraph, parts) => flow.paragraph(self.flat(parts)),
+            Block::Text(Kind::Paragraph, parts) => match self.code(parts) {
+                Some(code) => flow.code_line(&code),
+                None => flow.paragraph(self.flat(parts)),
+            },
             Block::Text(Kind::Heading(level), parts) => {
                 flow.heading(*level as u64, self.flat(parts));
             }
             Block::Text(Kind::Item(depth), parts) => self.add_item(*depth, parts, flow),
             Block::Table(rows) => self.add_table(rows, flow),
         }
+    }
+
+    /// Takes a paragraph in letters of fixed pitch, with its lines; `None` if it is another, or all of the page is so.
+    fn code(&mut self, parts: &[Part]) -> Option<String> {
+        let numbers = parts.iter().filter_map(|part| match part {
+            Part::Content { page, number, .. } if *page == self.page => Some(*number),
+            _ => None,
+        });
+        let numbers: Vec<i64> = numbers.collect();
+        let all = numbers.iter().filter_map(|number| self.marked.get(number));
+        let all: Vec<usize> = all.flatten().copied().collect();
+        let mut letters = all.iter().map(|&at| &self.shown[at]);
+        let mut letters = letters
+            .by_ref()
+            .filter(|shown| !shown.text.trim().is_empty());
+        let is_code = letters.next().is_some_and(|first| first.is_fixed)
+            && letters.all(|shown| shown.is_fixed);
+        if self.is_typewritten || !is_code {
+            return None;
+        }
+        for number in numbers {
+            self.marked.remove(&number);
+        }
+        let mut lines = Lines::default();
+        for at in all {
+            self.is_taken[at] = true;
+            lines.add(&self.shown[at]);
+        }
+        let lines: Vec<&str> = lines
+            .paragraphs
+            .iter()
+            .flatten()
+            .map(|line| line.trim_end())
+            .collect();
+        Some(lines.join("\n"))
     }
 
     fn add_item(&mut self, depth: usize, parts: &[Part], flow: &mut Flow) {
@@ -209,48 +257,47 @@ impl<'s> Sheet<'s> {
     }
 
     /// Returns what is not in any block: heads, other text, and feet.
-    fn rest(self, made: &Made) -> (Vec<Element>, Vec<Element>, Vec<Element>) {
-        let taken = self
-            .shown
-            .iter()
-            .zip(&self.is_taken)
-            .filter(|(_, taken)| **taken);
-        let heights = taken.map(|(shown, _)| shown.place[5]);
-        let (lowest, highest) = heights.fold((f64::MAX, f64::MIN), |(lowest, highest), y| {
-            (lowest.min(y), highest.max(y))
-        });
-        let (mut heads, mut rest, mut feet) =
-            (Lines::default(), Lines::default(), Lines::default());
-        for (shown, _) in self
-            .shown
-            .iter()
-            .zip(&self.is_taken)
-            .filter(|(_, taken)| !**taken)
-        {
-            let lines = match shown.mark {
-                Mark::Artifact(Some(End::Head)) => &mut heads,
-                Mark::Artifact(Some(End::Foot)) => &mut feet,
-                Mark::Artifact(None) if shown.place[5] > highest => &mut heads,
-                Mark::Artifact(None) if shown.place[5] < lowest => &mut feet,
-                _ => &mut rest,
+    fn rest(self, made: &Made) -> [Vec<Element>; 3] {
+        let (lowest, highest) = self.extent();
+        let mut rest: [Lines; 3] = Default::default();
+        let shown = self.shown.iter().zip(&self.is_taken);
+        for (shown, _) in shown.filter(|(_, taken)| !**taken) {
+            let at = match shown.mark {
+                Mark::Artifact(Some(End::Head)) => 0,
+                Mark::Artifact(Some(End::Foot)) => 2,
+                Mark::Artifact(None) if shown.place[5] > highest => 0,
+                Mark::Artifact(None) if shown.place[5] < lowest => 2,
+                _ => 1,
             };
-            lines.add(shown);
+            rest[at].add(shown);
         }
-        let elements = |category: Category, lines: Lines| {
-            let mut flow = Flow::of(made);
-            for paragraph in lines.paragraphs {
-                let mut inline = Inline::default();
-                inline.push(&lines::joined(&paragraph));
-                flow.text(category, inline.take());
-            }
-            flow.finish().1.into_vec()
-        };
-        (
-            elements(Category::Header, heads),
-            elements(Category::NarrativeText, rest),
-            elements(Category::Footer, feet),
-        )
+        let [heads, rest, feet] = rest;
+        [
+            paragraphs(Category::Header, heads, made),
+            paragraphs(Category::NarrativeText, rest, made),
+            paragraphs(Category::Footer, feet, made),
+        ]
     }
+
+    /// Returns between which heights the content stands.
+    fn extent(&self) -> (f64, f64) {
+        let shown = self.shown.iter().zip(&self.is_taken);
+        let taken = shown.filter(|(_, taken)| **taken);
+        let heights = taken.map(|(shown, _)| shown.place[5]);
+        heights.fold((f64::MAX, f64::MIN), |(lowest, highest), y| {
+            (lowest.min(y), highest.max(y))
+        })
+    }
+}
+
+fn paragraphs(category: Category, lines: Lines, made: &Made) -> Vec<Element> {
+    let mut flow = Flow::of(made);
+    for paragraph in lines.paragraphs {
+        let mut inline = Inline::default();
+        inline.push(&lines::joined(&paragraph));
+        flow.text(category, inline.take());
+    }
+    flow.finish().1.into_vec()
 }
 
 /// Returns the columns that are blank throughout, if no cell covers several.

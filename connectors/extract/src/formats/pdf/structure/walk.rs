@@ -77,9 +77,7 @@ impl<'d> Walk<'d> {
     }
 
     fn node(&mut self, node: &'d PdfObject, around: &Around) {
-        self.nodes += 1;
-        let is_new = node.as_reference().is_none_or(|id| self.seen.insert(id));
-        if !is_new || self.nodes > MOST_NODES || around.depth > MOST_DEPTH {
+        if !self.enters(node, around) {
             return;
         }
         let node = self.objects.resolve(node);
@@ -110,13 +108,21 @@ impl<'d> Walk<'d> {
         }
     }
 
+    /// Counts a node, and returns whether it is to be read.
+    fn enters(&mut self, node: &PdfObject, around: &Around) -> bool {
+        self.nodes += 1;
+        let is_new = node.as_reference().is_none_or(|id| self.seen.insert(id));
+        is_new && self.nodes <= MOST_NODES && around.depth <= MOST_DEPTH
+    }
+
     fn page(&self, dict: &'d PdfDict) -> Option<usize> {
         let page = dict.get(&b"Pg"[..])?.as_reference()?;
         self.pages.get(&page).copied()
     }
 
     fn element(&mut self, dict: &'d PdfDict, mut around: Around) {
-        match roles::of(self.objects, self.roles, dict) {
+        let role = roles::of(self.objects, self.roles, dict);
+        match role {
             role if around.is_whole => self.within(dict, role, around),
             Role::Heading(level) => {
                 let level = level.unwrap_or(around.sections.max(1));
@@ -126,26 +132,15 @@ impl<'d> Walk<'d> {
                 self.close();
             }
             Role::Paragraph => {
-                let is_labelled = self
-                    .open
-                    .as_ref()
-                    .is_some_and(|(_, parts)| are_labels(parts));
-                if !is_labelled {
-                    self.close();
-                }
+                self.close_unless_labels();
                 self.kids(dict, &around);
                 self.close();
             }
-            Role::List => {
+            Role::List | Role::Item => {
+                let is_item = role == Role::Item;
                 self.close();
-                around.lists += 1;
-                self.awaits_item = false;
-                self.kids(dict, &around);
-                self.close();
-            }
-            Role::Item => {
-                self.close();
-                self.awaits_item = true;
+                around.lists += usize::from(!is_item);
+                self.awaits_item = is_item;
                 self.kids(dict, &around);
                 self.close();
                 self.awaits_item = false;
@@ -163,6 +158,14 @@ impl<'d> Walk<'d> {
 
     /// Reads what holds others; the body of an item goes on after its label.
     fn group(&mut self, dict: &'d PdfDict, mut around: Around) {
+        self.close_unless_labels();
+        around.sections += usize::from(self.name(dict) == Some(b"Sect"));
+        self.kids(dict, &around);
+        self.close();
+    }
+
+    /// Ends the open text, unless all of it by now is the label of what comes.
+    fn close_unless_labels(&mut self) {
         let is_labelled = self
             .open
             .as_ref()
@@ -170,9 +173,6 @@ impl<'d> Walk<'d> {
         if !is_labelled {
             self.close();
         }
-        around.sections += usize::from(self.name(dict) == Some(b"Sect"));
-        self.kids(dict, &around);
-        self.close();
     }
 
     /// Reads an element within a text.
@@ -278,9 +278,7 @@ impl<'d> Walk<'d> {
 
     /// Reads the rows of a table; what stands between them comes before it.
     fn rows(&mut self, node: &'d PdfObject, around: &Around, is_header: bool, rows: &mut Vec<Row>) {
-        self.nodes += 1;
-        let is_new = node.as_reference().is_none_or(|id| self.seen.insert(id));
-        if !is_new || self.nodes > MOST_NODES || around.depth > MOST_DEPTH {
+        if !self.enters(node, around) {
             return;
         }
         let mut around = around.clone();
@@ -299,15 +297,13 @@ impl<'d> Walk<'d> {
         let kids = dict.get(&b"K"[..]);
         match roles::of(self.objects, self.roles, dict) {
             Role::Row => {
-                let mut row = Row {
-                    is_header,
-                    cells: Vec::new(),
-                };
+                let mut cells = Vec::new();
                 if let Some(kids) = kids {
-                    self.cells(kids, &around, &mut row.cells);
+                    self.cells(kids, &around, &mut cells);
                 }
-                row.is_header |= !row.cells.is_empty() && row.cells.iter().all(|cell| cell.names);
-                rows.push(row);
+                let are_names = !cells.is_empty() && cells.iter().all(|cell| cell.names);
+                let is_header = is_header || are_names;
+                rows.push(Row { is_header, cells });
             }
             role @ (Role::Group | Role::HeaderRows) => {
                 let is_header = is_header || role == Role::HeaderRows;
@@ -323,9 +319,7 @@ impl<'d> Walk<'d> {
     }
 
     fn cells(&mut self, node: &'d PdfObject, around: &Around, cells: &mut Vec<Cell>) {
-        self.nodes += 1;
-        let is_new = node.as_reference().is_none_or(|id| self.seen.insert(id));
-        if !is_new || self.nodes > MOST_NODES || around.depth > MOST_DEPTH {
+        if !self.enters(node, around) {
             return;
         }
         let mut around = around.clone();
