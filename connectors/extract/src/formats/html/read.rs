@@ -186,7 +186,9 @@ impl Reader<'_, '_, '_> {
 
     /// Whether a table holds data. Navigation is laid out by tables, and so are its lines.
     fn is_data(&self, table: Id) -> bool {
-        !self.regions.contains(&Region::Navigation) && table::is_data(self.dom, table)
+        let around = self.regions.iter().copied();
+        let mut regions = around.chain(region::of(self.dom, table, "table"));
+        !regions.any(|region| region == Region::Navigation) && table::is_data(self.dom, table)
     }
 
     fn table(&mut self, id: Id) {

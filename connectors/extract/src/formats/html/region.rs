@@ -38,6 +38,7 @@ pub(super) fn of(dom: &Dom, id: Id, tag: &str) -> Option<Region> {
         "header" if !is_in_section(dom, id) => Some(Region::Banner),
         "footer" if !is_in_section(dom, id) => Some(Region::Foot),
         "div" => by_class(dom.attribute(id, "class")?),
+        "table" => by_summary(dom.attribute(id, "summary")?),
         _ => None,
     }
 }
@@ -61,6 +62,11 @@ fn by_class(classes: &str) -> Option<Region> {
             "navheader" | "navfooter" | "sphinxsidebar" => Some(Region::Navigation),
             _ => None,
         })
+}
+
+/// DocBook says so of the tables it makes, with or without the classes around them.
+fn by_summary(summary: &str) -> Option<Region> {
+    matches!(summary, "Navigation header" | "Navigation footer").then_some(Region::Navigation)
 }
 
 /// Whether a header or footer is that of a section and not of the page (HTML standard, 4.3.8).

@@ -343,6 +343,7 @@ fn is_read(attribute: &Attribute) -> bool {
             | "role"
             | "rowspan"
             | "src"
+            | "summary"
             | "title"
             | "type"
     )

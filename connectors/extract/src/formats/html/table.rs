@@ -24,11 +24,20 @@ pub(super) fn is_data(dom: &Dom, table: Id) -> bool {
                 Heading::Alone(_) => has_heading = true,
                 Heading::AmongOthers => return false,
             },
-            Some("tr") => rows += usize::from(filled(dom, id).nth(1).is_some()),
+            Some("tr") => rows += usize::from(is_filled(dom, id)),
             _ => {}
         }
     }
     rows > usize::from(has_heading)
+}
+
+/// Whether a row shows something in more than one cell, and not pictures only.
+fn is_filled(dom: &Dom, row: Id) -> bool {
+    let has_words = |cell: Id| {
+        let mut below = dom.walk(cell);
+        below.any(|step| matches!(step, Step::Enter(id) if is_words(dom.data(id))))
+    };
+    filled(dom, row).nth(1).is_some() && filled(dom, row).any(has_words)
 }
 
 /// What a cell has of a heading.
@@ -142,13 +151,12 @@ fn filled(dom: &Dom, row: Id) -> impl Iterator<Item = Id> {
 
 /// Whether a node by itself is something to see: words, or a picture that has words for it.
 fn shows(dom: &Dom, id: Id) -> bool {
-    match dom.data(id) {
-        Data::Text(text) => !text.trim().is_empty(),
-        _ => {
-            let alt = dom.attribute(id, "alt").unwrap_or_default();
-            dom.tag(id) == Some("img") && !alt.trim().is_empty()
-        }
-    }
+    let alt = dom.attribute(id, "alt").unwrap_or_default();
+    is_words(dom.data(id)) || (dom.tag(id) == Some("img") && !alt.trim().is_empty())
+}
+
+fn is_words(data: &Data) -> bool {
+    matches!(data, Data::Text(text) if !text.trim().is_empty())
 }
 
 fn cells(dom: &Dom, row: Id) -> impl Iterator<Item = Id> {
