@@ -8,7 +8,7 @@ use unpdf::parser::raw::stream::decompress;
 use unpdf::parser::raw::tokenizer::parse_object;
 use unpdf::parser::raw::{PdfDict, PdfObject, PdfStream, RawDocument};
 
-use super::super::content;
+use super::super::nesting::Nesting;
 use super::Id;
 
 /// Object streams of a file.
@@ -64,9 +64,7 @@ fn object_around(bytes: &[u8], at: usize) -> Option<PdfObject> {
         .take_while(|byte| byte.is_ascii_whitespace())
         .count();
     let start = dict - b"obj".len() - numbers + blank;
-    if content::depth(bytes[dict..].trim_ascii_start()) > content::MOST_DEPTH {
-        return None;
-    }
+    Nesting::of(bytes).follow(start).ok()?;
     Some(parse_object(bytes, start).ok()?.0)
 }
 
@@ -85,11 +83,10 @@ fn within<'b>(stream: &PdfStream, bytes: &'b [u8]) -> impl Iterator<Item = (Id, 
         .filter(|word| !word.is_empty())
         .map_while(|word| std::str::from_utf8(word).ok()?.parse::<u32>().ok());
     let places = std::iter::from_fn(move || Some((numbers.next()?, numbers.next()?)));
+    let mut nesting = Nesting::of(bytes);
     places.take(count).filter_map(move |(number, place)| {
         let at = first.checked_add(usize::try_from(place).ok()?)?;
-        if content::depth(bytes.get(at..)?) > content::MOST_DEPTH {
-            return None;
-        }
+        nesting.follow(at).ok()?;
         Some(((number, 0), parse_object(bytes, at).ok()?.0))
     })
 }
