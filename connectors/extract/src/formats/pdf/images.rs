@@ -6,11 +6,12 @@
 
 use std::collections::HashSet;
 
-use dpe_connector::content::{Category, Element};
+use dpe_connector::content::{BlobSource, Category, Element};
 use unpdf::parser::raw::stream::{Decoded, decode_image, decompress};
 use unpdf::parser::raw::{PdfDict, PdfObject, PdfStream, RawDocument};
 
 use super::content::is_space;
+use super::drawn;
 use super::facts::entry;
 use super::samples::{self, Samples};
 use crate::ExtractError;
@@ -35,11 +36,24 @@ const MOST_NAME: usize = 400;
 /// Forms within forms within forms.
 const MOST_FORMS: usize = 12;
 
+/// Pictures drawn within the content of a page have to be larger to be more than signs, and more of them are the
+/// tiles of one.
+const LEAST_DRAWN_SIDE: usize = 16;
+const MOST_DRAWN: usize = 64;
+
 /// What has been looked at by now.
 pub(super) struct Pictures<'d> {
     file: &'d RawDocument,
     seen: HashSet<Id>,
+    /// The blobs of those that are drawn within pages.
+    drawn: HashSet<String>,
     samples: usize,
+}
+
+/// A picture that is painted.
+enum Painted {
+    Object(Id),
+    Drawn(PdfStream),
 }
 
 impl<'d> Pictures<'d> {
@@ -47,6 +61,7 @@ impl<'d> Pictures<'d> {
         Self {
             file,
             seen: HashSet::new(),
+            drawn: HashSet::new(),
             samples: 0,
         }
     }
@@ -65,9 +80,15 @@ impl<'d> Pictures<'d> {
         let mut painted = Vec::new();
         self.walk(content, resources(self.file, page), 0, &mut painted);
         let mut elements = Vec::new();
-        for id in painted {
-            let stream = self.file.get_object(id).and_then(PdfObject::as_stream);
-            let Some((bytes, mime_type)) = stream.and_then(|stream| self.bytes(stream)) else {
+        for picture in painted {
+            let found = match &picture {
+                Painted::Object(id) => {
+                    let stream = self.file.get_object(*id).and_then(PdfObject::as_stream);
+                    stream.and_then(|stream| self.bytes(stream, LEAST_SIDE))
+                }
+                Painted::Drawn(stream) => self.bytes(stream, LEAST_DRAWN_SIDE),
+            };
+            let Some((bytes, mime_type)) = found else {
                 reading.note("pictures in a coding or of a size that is not read are left out");
                 continue;
             };
@@ -75,8 +96,14 @@ impl<'d> Pictures<'d> {
                 continue;
             }
             reading.unpacked(bytes.len() as u64)?;
+            let blob = reading.blob(bytes);
+            if let (Painted::Drawn(_), BlobSource::Handle { handle, .. }) = (&picture, &blob)
+                && !self.drawn.insert(handle.clone())
+            {
+                continue;
+            }
             elements.push(Element {
-                blob: Some(reading.blob(bytes)),
+                blob: Some(blob),
                 mime_type: Some(mime_type.to_owned()),
                 ..Element::empty(Category::Image)
             });
@@ -89,9 +116,15 @@ impl<'d> Pictures<'d> {
         content: &[u8],
         resources: Option<&'d PdfDict>,
         depth: usize,
-        images: &mut Vec<Id>,
+        images: &mut Vec<Painted>,
     ) {
         let file = self.file;
+        let room = MOST_DRAWN.saturating_sub(images.len());
+        let drawn = drawn::pictures(content).filter(|stream| !is_mask(stream));
+        images.extend(drawn.take(room).map(|mut stream| {
+            name_colours(file, resources, &mut stream);
+            Painted::Drawn(stream)
+        }));
         let objects = resources
             .and_then(|resources| entry(file, resources, b"XObject"))
             .and_then(PdfObject::as_dict);
@@ -107,7 +140,7 @@ impl<'d> Pictures<'d> {
             };
             self.seen.insert(id);
             match entry(file, &stream.dict, b"Subtype").and_then(PdfObject::as_name) {
-                Some(b"Image") => images.push(id),
+                Some(b"Image") => images.push(Painted::Object(id)),
                 Some(b"Form") if depth < MOST_FORMS => {
                     let own = entry(file, &stream.dict, b"Resources").and_then(PdfObject::as_dict);
                     let content = decompress(stream).unwrap_or_default();
@@ -119,13 +152,13 @@ impl<'d> Pictures<'d> {
     }
 
     /// Returns the bytes of a picture and their media type; no bytes if it is too small to be one.
-    fn bytes(&mut self, stream: &PdfStream) -> Option<(Vec<u8>, &'static str)> {
+    fn bytes(&mut self, stream: &PdfStream, least_side: usize) -> Option<(Vec<u8>, &'static str)> {
         let size = |name: &[u8]| {
             let value = entry(self.file, &stream.dict, name)?.as_i64()?;
             usize::try_from(value).ok()
         };
         let (width, height) = (size(b"Width")?, size(b"Height")?);
-        if width.min(height) < LEAST_SIDE {
+        if width.min(height) < least_side {
             return Some((Vec::new(), ""));
         }
         let pixels = width
@@ -153,6 +186,22 @@ impl<'d> Pictures<'d> {
         let written = png.as_ref().map_or(0, |png| png.samples);
         self.samples = self.samples.saturating_add(written.max(decoded));
         Some((png?.bytes, "image/png"))
+    }
+}
+
+fn is_mask(stream: &PdfStream) -> bool {
+    stream.dict.get(&b"ImageMask"[..]) == Some(&PdfObject::Bool(true))
+}
+
+/// Replaces the name of a colour space by what the resources have under it.
+fn name_colours(file: &RawDocument, resources: Option<&PdfDict>, stream: &mut PdfStream) {
+    let named = || {
+        let name = stream.dict.get(&b"ColorSpace"[..])?.as_name()?;
+        let spaces = entry(file, resources?, b"ColorSpace")?.as_dict()?;
+        Some(entry(file, spaces, name)?.clone())
+    };
+    if let Some(space) = named() {
+        stream.dict.insert(b"ColorSpace".to_vec(), space);
     }
 }
 
@@ -237,7 +286,7 @@ fn unescaped(name: &[u8]) -> Vec<u8> {
 mod tests {
     use unpdf::parser::raw::RawDocument;
 
-    use super::{MOST_NAME, MOST_SAMPLES, Pictures, painted_names};
+    use super::{LEAST_SIDE, MOST_NAME, MOST_SAMPLES, Pictures, painted_names};
 
     #[test]
     fn names_before_do_are_painted() {
@@ -266,7 +315,7 @@ mod tests {
         let file = RawDocument::load(&file).unwrap();
         let mut pictures = Pictures::new(&file);
         let scan = file.get_object((2, 0)).unwrap().as_stream().unwrap();
-        assert_eq!(pictures.bytes(scan).unwrap().1, "image/png");
+        assert_eq!(pictures.bytes(scan, LEAST_SIDE).unwrap().1, "image/png");
         assert_eq!(pictures.samples, samples.len());
         assert!(pictures.samples * 300 < MOST_SAMPLES);
     }

@@ -8,6 +8,7 @@ mod bilevel;
 mod blocks;
 mod content;
 mod divided;
+mod drawn;
 mod encryption;
 mod facts;
 mod fields;
