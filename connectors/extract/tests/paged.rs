@@ -74,10 +74,13 @@ fn texts(extraction: &Extraction) -> Vec<Vec<&str>> {
 
 /// A PDF of objects 1 (catalog), 2 (pages) and those given from 3 on; 3 is the page.
 fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
-    let first: [&[u8]; 2] = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-    ];
+    pdf_with("", objects)
+}
+
+/// Such a PDF with entries more in its catalog.
+fn pdf_with(entries: &str, objects: &[Vec<u8>]) -> Vec<u8> {
+    let catalog = format!("<</Type/Catalog/Pages 2 0 R{entries}>>");
+    let first: [&[u8]; 2] = [catalog.as_bytes(), b"<</Type/Pages/Kids[3 0 R]/Count 1>>"];
     let all = first.into_iter().chain(objects.iter().map(Vec::as_slice));
     let mut file = b"%PDF-1.7\n".to_vec();
     let mut places = Vec::new();
@@ -170,6 +173,31 @@ fn objects_without_bound_are_a_bomb_wherever_the_parser_would_go_after_them() {
     let last = stream("", b"");
     let file = pdf(&[vec![PAGE.into()], many, vec![last]].concat());
     assert_eq!(reason("a.pdf", &file), Some(Reason::Bomb));
+}
+
+/// Reads a page with words of a file whose catalog has `entry`, as it is and with a table of references that is
+/// wrong; objects from 6 on are those given.
+fn assert_words_are_read(entry: &str, objects: &[String]) {
+    let words = stream("", b"BT /F 10 Tf 20 20 Td (Words) Tj ET");
+    let mut all = vec![PAGE.into(), words, FONT.into()];
+    all.extend(objects.iter().map(|object| object.clone().into_bytes()));
+    let file = pdf_with(entry, &all);
+    let (head, rest) = file.split_at(9);
+    for file in [&file, &[head, b"% moved\n", rest].concat()] {
+        assert_eq!(texts(&read("a.pdf", file).unwrap()), [["Words"]], "{entry}");
+    }
+}
+
+#[test]
+fn outline_without_end_and_form_within_itself_leave_the_pages_as_they_are() {
+    let mut entries = vec!["<</First 7 0 R>>".to_owned()];
+    entries.extend((8..20_000).map(|next| format!("<</Title(a)/Next {next} 0 R>>")));
+    assert_words_are_read("/Outlines 6 0 R", &entries);
+    let fields = ["<</Fields[7 0 R]>>", "<</Kids[8 0 R]>>", "<</Kids[7 0 R]>>"];
+    assert_words_are_read("/AcroForm 6 0 R", &fields.map(str::to_owned));
+    let mut twice = vec!["<</Fields[7 0 R]>>".to_owned()];
+    twice.extend((8..60).map(|next| format!("<</Kids[{next} 0 R {next} 0 R]>>")));
+    assert_words_are_read("/AcroForm 6 0 R", &twice);
 }
 
 #[test]

@@ -31,6 +31,7 @@ mod tables;
 mod tagged;
 mod text_string;
 mod weight;
+mod winding;
 mod written;
 
 use std::collections::HashSet;
@@ -83,7 +84,8 @@ pub(crate) fn read(
             "pages too large to be laid out, read as they are painted: {count}"
         ));
     }
-    let texts = texts(bytes, &ids, &heavy, reading)?;
+    let straight = winding::straight(bytes, &file)?;
+    let texts = texts(&straight, &ids, &heavy, reading)?;
     let mut head = head(format);
     facts::declare(&file, &mut head, reading);
     let mut sheets = Sheets {
