@@ -4,6 +4,7 @@
 //! out; this module says what becomes of it. Text that the file only paints as pictures stays a picture:
 //! nothing is recognised.
 
+mod accents;
 mod bilevel;
 mod blocks;
 mod content;
@@ -150,6 +151,7 @@ fn pages(
     let mut pages = Vec::new();
     for (mut elements, label) in texts.into_iter().zip(labels) {
         reading.page()?;
+        accents::drop_stray(&mut elements);
         leaders::shorten(&mut elements);
         let mut page_metadata = Metadata::new();
         if let Some(label) = label {
