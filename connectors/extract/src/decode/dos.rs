@@ -15,7 +15,7 @@ const FEWEST: usize = 4;
 /// otherwise taken for.
 pub(super) fn text(bytes: &[u8], otherwise: &str) -> Option<(u16, String)> {
     let Plausible { well, all } = plausible(otherwise);
-    if all < FEWEST || well * 2 >= all {
+    if all < FEWEST || well * 10 >= all * 7 {
         return None;
     }
     let mut best: Option<(usize, u16, String)> = None;
@@ -23,7 +23,7 @@ pub(super) fn text(bytes: &[u8], otherwise: &str) -> Option<(u16, String)> {
         let text = codepage::decode(page, bytes);
         let Plausible { well, all } = plausible(&text);
         let is_better = best.as_ref().is_none_or(|(most, ..)| well > *most);
-        if well * 10 >= all * 9 && is_better {
+        if well * 20 >= all * 19 && is_better {
             best = Some((well, page, text));
         }
     }
