@@ -8,6 +8,7 @@
 
 mod addressed;
 mod codepage;
+mod cuts;
 mod decode;
 mod elements;
 mod entities;
@@ -25,6 +26,7 @@ mod made;
 mod numbers;
 mod package;
 mod pages;
+mod paging;
 mod pictures;
 mod reading;
 mod reason;

@@ -97,7 +97,8 @@ fn words_around_the_number_of_a_page_go_with_it() {
     );
 
     let rich = br"{\rtf1{\footer Seite {\field{\*\fldinst PAGE}{\fldrslt 3}}\par}{\header Report \chpgn\tab Page \chpgn\par}Text\par}";
-    assert_eq!(elements(&read(rich), 0), [text]);
+    let report = (Category::Header, "Report");
+    assert_eq!(elements(&read(rich), 0), [report, text]);
 
     let styles = "<o:document-styles xmlns:o='o' xmlns:t='t' xmlns:s='s'><o:master-styles><s:master-page><s:footer><t:p>- \
          <t:page-number>1</t:page-number> -</t:p></s:footer></s:master-page></o:master-styles></o:document-styles>";
@@ -108,6 +109,72 @@ fn words_around_the_number_of_a_page_go_with_it() {
         ("styles.xml", styles),
     ]);
     assert_eq!(elements(&open, 0), [text]);
+}
+
+const PAGE: &str = "<w:fldSimple w:instr='PAGE'><w:r><w:t>9</w:t></w:r></w:fldSimple>";
+
+fn word_run(words: &str) -> String {
+    format!("<w:r><w:t xml:space='preserve'>{words}</w:t></w:r>")
+}
+
+#[test]
+fn words_that_are_not_of_the_numbering_stay_beside_the_number_of_a_page() {
+    let text = (Category::NarrativeText, "Text");
+    for (before, after, expected) in [
+        ("Smith ", "", "Smith"),
+        ("Confidential ", "", "Confidential"),
+        ("ACME | ", "", "ACME |"),
+        ("Einleitung ", "", "Einleitung"),
+        ("浙江大学硕士学位论文 - ", " -", "浙江大学硕士学位论文 -  -"),
+        ("机密文件第", "页", "机密文件第页"),
+    ] {
+        let header = [word_run(before), PAGE.to_owned(), word_run(after)].concat();
+        let expected = [(Category::Header, expected), text];
+        assert_eq!(elements(&word_with_header(&header), 0), expected);
+
+        let coded = |words: &str| {
+            let units = words.encode_utf16();
+            let coded = units.map(|unit| format!("\\u{}?", unit as i16));
+            coded.collect::<String>()
+        };
+        let (before, after) = (coded(before), coded(after));
+        let rich = format!(r"{{\rtf1{{\header\pard {before}{{\chpgn}}{after}\par}}Text\par}}");
+        assert_eq!(elements(&read(rich.as_bytes()), 0), expected);
+    }
+    let header = [word_run("第"), PAGE.to_owned(), word_run("页共9页")].concat();
+    let counted = word_with_header(&header);
+    assert_eq!(elements(&counted, 0).len(), 2, "9 is a word of the author");
+    let header = [word_run("第"), PAGE.to_owned(), word_run("页")].concat();
+    assert_eq!(elements(&word_with_header(&header), 0), [text]);
+}
+
+#[test]
+fn line_beside_the_number_of_a_page_stays() {
+    let text = (Category::NarrativeText, "Text");
+    let confidential = (Category::Header, "Confidential");
+    let end = "<w:r><w:br/></w:r>";
+    let (page, word) = (word_run("Page "), word_run("Confidential"));
+    for header in [
+        [&page, PAGE, end, &word].concat(),
+        [&word, end, &page, PAGE].concat(),
+    ] {
+        let read = word_with_header(&header);
+        assert_eq!(elements(&read, 0), [confidential, text]);
+    }
+    let first = br"{\rtf1{\header Page \chpgn\line Confidential\par}Text\par}";
+    assert_eq!(elements(&read(first), 0), [confidential, text]);
+    let last = br"{\rtf1{\header Confidential \line Page \chpgn\par}Text\par}";
+    assert_eq!(elements(&read(last), 0), [confidential, text]);
+}
+
+#[test]
+fn hanging_header_with_the_number_of_a_page_is_read() {
+    let text = (Category::NarrativeText, "Text");
+    let numbered = br"{\rtf1\ansi{\header\pard\fi-360\li360 1.\tab Seite \chpgn\par}Text\par}";
+    let expected = [(Category::Header, "1."), text];
+    assert_eq!(elements(&read(numbered), 0), expected);
+    let dashes = br"{\rtf1\ansi{\footer\pard\fi-360\li360 -\tab \chpgn\tab -\par}Text\par}";
+    assert_eq!(elements(&read(dashes), 0), [text]);
 }
 
 /// Returns a presentation of one slide with these shapes.

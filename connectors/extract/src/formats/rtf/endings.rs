@@ -15,6 +15,7 @@ impl Reader<'_, '_> {
         let Some(story) = self.stories.pop() else {
             return;
         };
+        self.furniture_stories -= usize::from(kind.is_furniture());
         let blocks = story.finish(paragraph);
         match kind {
             Kind::Box => self.story().anchor(None, blocks),

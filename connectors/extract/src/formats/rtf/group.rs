@@ -62,6 +62,13 @@ pub(super) enum Kind {
     Box,
 }
 
+impl Kind {
+    /// Whether it is a header or a footer.
+    pub(super) fn is_furniture(self) -> bool {
+        matches!(self, Self::Header | Self::Footer)
+    }
+}
+
 /// How the bytes of a font are characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {

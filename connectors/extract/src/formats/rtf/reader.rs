@@ -50,6 +50,8 @@ pub(super) struct Reader<'r, 'l> {
     pub(super) row: RowForm,
     pub(super) body: Story,
     pub(super) stories: Vec<Story>,
+    /// How many of the stories are headers and footers.
+    pub(super) furniture_stories: usize,
     /// Whether a section has ended, so that the next one begins a page unless it says otherwise.
     pub(super) awaits_page: bool,
     pub(super) footnotes: usize,
@@ -105,6 +107,7 @@ impl<'r, 'l> Reader<'r, 'l> {
             row: RowForm::default(),
             body: Story::default(),
             stories: Vec::new(),
+            furniture_stories: 0,
             awaits_page: false,
             footnotes: 0,
             furniture: HashSet::new(),
@@ -168,11 +171,9 @@ impl<'r, 'l> Reader<'r, 'l> {
         self.group.destination == Destination::Story && !self.group.is_deleted
     }
 
-    /// Whether the story is a header or a footer.
+    /// Whether the story is a header or a footer, or within one.
     pub(super) fn is_in_furniture(&self) -> bool {
-        let endings = self.groups.iter().map(|group| group.ending);
-        let mut endings = endings.chain([self.group.ending]);
-        endings.any(|ending| matches!(ending, Ending::Story(Kind::Header | Kind::Footer)))
+        self.furniture_stories > 0
     }
 
     /// Begins a story of its own.
@@ -190,6 +191,7 @@ impl<'r, 'l> Reader<'r, 'l> {
             self.story().inline().push(&label);
         }
         self.stories.push(Story::default());
+        self.furniture_stories += usize::from(kind.is_furniture());
         self.group.destination = Destination::Story;
         self.group.ending = Ending::Story(kind);
         self.group.properties = Default::default();
@@ -225,7 +227,9 @@ impl<'r, 'l> Reader<'r, 'l> {
     pub(super) fn end_paragraph(&mut self) {
         self.flush();
         let mut paragraph = self.paragraph();
-        if paragraph.heading.is_none() && paragraph.item.is_none() && !paragraph.in_table {
+        let is_text = paragraph.heading.is_none() && paragraph.item.is_none();
+        // Tabs of headers and footers part what stands left and right.
+        if is_text && !paragraph.in_table && !self.is_in_furniture() {
             paragraph.item = self.typed_item();
         }
         self.label = None;

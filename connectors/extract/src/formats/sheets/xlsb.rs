@@ -355,7 +355,7 @@ mod tests {
             .collect();
         assert_eq!(sheet.cells, expected);
         assert_eq!(sheet.headers, ["Left"]);
-        assert!(sheet.footers.is_empty());
+        assert_eq!(sheet.footers, ["Foot"]);
     }
 
     #[test]
