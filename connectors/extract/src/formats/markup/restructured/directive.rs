@@ -41,7 +41,7 @@ impl Reader {
         let (options, content) = options(body);
         let option = |wanted: &str| {
             let found = options.iter().find(|(name, _)| *name == wanted);
-            found.map(|(_, value)| *value)
+            found.map(|(_, value)| value.as_str())
         };
         self.writer.end_lists();
         match name {
@@ -56,7 +56,7 @@ impl Reader {
                 let formula = [&[argument][..], &content].concat().join("\n");
                 self.writer.flow.formula(&formula);
             }
-            _ if is_setting(name, argument, &content) => {}
+            _ if is_setting(name, argument, &content) && option("caption").is_none() => {}
             _ if is_admonition(name) => self.marked(name, argument, &content, depth),
             _ if is_container(name) => {
                 if !argument.is_empty() {
@@ -221,21 +221,35 @@ fn name(text: &str) -> Option<(&str, &str)> {
     (!name.is_empty() && name.chars().all(is_name)).then_some((name, argument.trim()))
 }
 
-type Options<'t> = Vec<(&'t str, &'t str)>;
+type Options<'t> = Vec<(&'t str, String)>;
 
-/// Cuts the options of a directive off its content.
+/// Cuts the options of a directive off its content. They stand right below its name, and what is indented below
+/// one goes on with it. A role at the beginning of the content has its words right behind the second colon.
 fn options<'t>(body: &[&'t str]) -> (Options<'t>, Vec<&'t str>) {
-    let mut options = Vec::new();
+    let mut options: Options<'t> = Vec::new();
     let mut at = 0;
     for line in body {
-        let field = line.strip_prefix(':').and_then(|line| line.split_once(':'));
-        let Some((name, value)) = field.filter(|(name, _)| !name.contains([' ', '`'])) else {
-            break;
-        };
-        options.push((name, value.trim()));
+        let goes_on = line.starts_with([' ', '\t']) && !line.trim().is_empty();
+        match (option(line), options.last_mut()) {
+            (Some((name, value)), _) => options.push((name, value.to_owned())),
+            (None, Some((_, value))) if goes_on => {
+                if !value.is_empty() {
+                    value.push('\n');
+                }
+                value.push_str(line.trim());
+            }
+            _ => break,
+        }
         at += 1;
     }
     (options, body[at..].to_vec())
+}
+
+fn option(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.strip_prefix(':')?.split_once(':')?;
+    let is_option = !name.is_empty() && !name.contains([' ', '`']);
+    let is_value = value.is_empty() || value.starts_with([' ', '\t']);
+    (is_option && is_value).then(|| (name, value.trim()))
 }
 
 fn records(text: &str) -> Vec<Vec<String>> {
@@ -279,4 +293,51 @@ fn listed(content: &[&str]) -> Option<Vec<Vec<String>>> {
         }
     }
     Some(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::options;
+    use crate::{Input, Limits, extract};
+
+    fn texts(text: &str) -> Vec<String> {
+        let (name, bytes) = (b"a.rst", text.as_bytes());
+        let extraction = extract(&Input { name, bytes }, &Limits::default()).unwrap();
+        let elements = extraction.pages.into_iter().flat_map(|page| page.elements);
+        elements.filter_map(|element| element.text).collect()
+    }
+
+    #[test]
+    fn content_of_a_directive_may_begin_with_a_role() {
+        let text = ".. versionchanged:: 3.2\n   :func:`foo` now accepts bar.\n\n\
+            .. note::\n   :ref:`intro` is first.\n";
+        let expected = ["3.2", "foo now accepts bar.", "intro is first."];
+        assert_eq!(texts(text), expected);
+    }
+
+    #[test]
+    fn caption_of_a_list_of_documents_stays() {
+        assert!(texts(".. toctree::\n   :maxdepth: 2\n").is_empty());
+        let captioned = texts(".. toctree::\n   :caption: API Reference\n");
+        assert!(captioned[0].contains("API Reference"));
+    }
+
+    #[test]
+    fn options_of_a_directive_are_no_roles_and_go_on_where_they_are_indented() {
+        let body = [":alt: a long", "   text", ":class:", "", ":name: x"];
+        let (found, content) = options(&body);
+        let expected = [("alt", "a long\ntext"), ("class", "")];
+        let found = found.iter().map(|(name, value)| (*name, value.as_str()));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        assert_eq!(content, ["", ":name: x"]);
+        for first in [
+            ":func:`foo` now",
+            ":py:class:`A` x",
+            "::",
+            "words",
+            "  more",
+        ] {
+            assert_eq!(options(&[first]), (Vec::new(), vec![first]), "{first}");
+        }
+    }
 }
