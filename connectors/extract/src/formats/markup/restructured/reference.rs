@@ -40,11 +40,16 @@ pub(super) fn link(text: &str) -> Option<Link<'_>> {
     })
 }
 
+/// Longer words are no names of targets: each sign of a word may begin one, so the words are looked at again and again.
+const LONGEST_WORD: usize = 256;
+
 /// Returns `word_` at the beginning of a text; whether it is a reference the targets tell.
 pub(super) fn word(text: &str) -> Option<Link<'_>> {
     let is_part = |character: char| character.is_alphanumeric() || "-.:+_".contains(character);
-    let end = text.find(|character: char| !is_part(character));
-    let written = text[..end.unwrap_or(text.len())].trim_end_matches(['.', ':', '-', '+']);
+    let near = &text[..text.floor_char_boundary(LONGEST_WORD + 1)];
+    let end = near.find(|character: char| !is_part(character));
+    let end = end.or_else(|| (near.len() == text.len()).then_some(text.len()))?;
+    let written = text[..end].trim_end_matches(['.', ':', '-', '+']);
     let words = written.strip_suffix('_')?.trim_end_matches('_');
     (!words.is_empty()).then(|| Link {
         words: words.into(),
@@ -136,6 +141,15 @@ mod tests {
             let words = word(text).map(|link| link.words.into_owned());
             assert!(words.is_none() || text == "__init__ x", "{text}");
         }
+    }
+
+    #[test]
+    fn words_without_end_are_no_references() {
+        let longest = format!("{}_", "a".repeat(255));
+        assert_eq!(word(&longest).unwrap().length, 256);
+        assert_eq!(word(&format!("{longest} b")).unwrap().length, 256);
+        assert_eq!(word(&format!("aa{longest}")), None);
+        assert_eq!(word(&"a_-".repeat(1000)), None);
     }
 
     #[test]
