@@ -12,10 +12,17 @@ use memchr::memmem::find_iter;
 /// Entities within entities, deeper than the parser follows them (roxmltree 0.21).
 const MOST_DEPTH: usize = 12;
 
-/// Returns how many bytes the references of a text unfold to, or more.
+/// No real file declares as many entities.
+const MOST_DECLARED: usize = 10_000;
+
+/// The value of a declaration begins within so many bytes.
+const REACH: usize = 16 << 10;
+
+/// Returns how many bytes the references of a text unfold to, or more. The time it takes grows with the text only.
 pub(crate) fn unfold_to(text: &str) -> u64 {
-    let found = find_iter(text.as_bytes(), "<!ENTITY").filter_map(|at| declared(&text[at..]));
-    let declared: Vec<(&str, &str)> = found.collect();
+    let Some(declared) = declarations(text) else {
+        return u64::MAX;
+    };
     if declared.is_empty() {
         return 0;
     }
@@ -33,14 +40,45 @@ pub(crate) fn unfold_to(text: &str) -> u64 {
     within(text, &sizes)
 }
 
-/// Returns the name and the value of the declaration at the beginning of a text.
-fn declared(text: &str) -> Option<(&str, &str)> {
-    let start = memchr::memchr2(b'"', b'\'', text.as_bytes())?;
-    let name = text[..start].split_whitespace().nth(1)?;
-    let inner = &text[start + 1..];
-    let end = memchr::memchr(text.as_bytes()[start], inner.as_bytes())?;
-    Some((name, &inner[..end]))
+/// Returns the names and the values of what looks like a declaration; `None` if that cannot be all of it real. Values
+/// of real declarations do not overlap.
+fn declarations(text: &str) -> Option<Vec<(&str, &str)>> {
+    let bytes = text.as_bytes();
+    let last_quotes = [b'"', b'\''].map(|quote| memchr::memrchr(quote, bytes));
+    let mut declared = Vec::new();
+    let mut values = 0;
+    for at in find_iter(bytes, OPENING) {
+        let after = at + OPENING.len();
+        if !text[after..].starts_with(char::is_whitespace) {
+            continue;
+        }
+        let reach = bytes.len().min(after + REACH);
+        let Some(quote) = memchr::memchr2(b'"', b'\'', &bytes[after..reach]) else {
+            if reach < bytes.len() {
+                return None;
+            }
+            continue;
+        };
+        let start = after + quote;
+        let Some(name) = text[after..start].split_whitespace().next() else {
+            continue;
+        };
+        // Where no quote follows, none is looked for.
+        if last_quotes[usize::from(bytes[start] == b'\'')] == Some(start) {
+            continue;
+        }
+        let inner = &text[start + 1..];
+        let end = memchr::memchr(bytes[start], inner.as_bytes())?;
+        declared.push((name, &inner[..end]));
+        values += end;
+        if values > bytes.len() || declared.len() > MOST_DECLARED {
+            return None;
+        }
+    }
+    Some(declared)
 }
+
+const OPENING: &str = "<!ENTITY";
 
 /// Returns what the references within a text come to, given what each entity does.
 fn within(text: &str, sizes: &HashMap<&str, u64>) -> u64 {
@@ -75,6 +113,29 @@ mod tests {
         let twice = "&b;".repeat(200);
         let text = format!("<!DOCTYPE a [<!ENTITY b '{twice}'>]><a>&b;</a>");
         assert_eq!(unfold_to(&text), u64::MAX);
+    }
+
+    #[test]
+    fn declarations_that_cannot_all_be_real_are_more_than_anything() {
+        let one_value_for_all = format!("{} \"{}\"", "<!ENTITY a".repeat(3), "x".repeat(100));
+        let far_value = format!("<!ENTITY a{}\"b\"", " ".repeat(20_000));
+        let many = "<!ENTITY a '1'>".repeat(10_001);
+        for text in [one_value_for_all, far_value, many] {
+            assert_eq!(unfold_to(&text), u64::MAX);
+        }
+    }
+
+    #[test]
+    fn what_only_begins_like_a_declaration_is_none() {
+        for text in [
+            "<!ENTITY",
+            "<!ENTITY a",
+            "<!ENTITY a \"b",
+            "<!ENTITYa 'b'",
+            "<!ENTITY 'b'",
+        ] {
+            assert_eq!(unfold_to(&format!("{text}&a;")), 0, "{text}");
+        }
     }
 
     #[test]

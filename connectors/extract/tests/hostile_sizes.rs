@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::{Cursor, Write};
+use std::time::{Duration, Instant};
 
 use dpe_extract::{Extraction, Input, Limits, Reason, extract};
 use zip::ZipWriter;
@@ -217,4 +218,20 @@ fn drawing_whose_entities_unfold_without_measure_keeps_its_picture() {
         "{:?}",
         extraction.notes
     );
+}
+
+#[test]
+fn time_for_entities_and_for_words_of_markup_grows_with_the_file_only() {
+    let declarations = "<!ENTITY a".repeat(9000);
+    let value = "&xy;".repeat(25_000);
+    let drawing = format!(
+        "<!DOCTYPE svg [{declarations} \"{value}\">]><svg xmlns='http://www.w3.org/2000/svg'/>"
+    );
+    let words = format!(".. _a: http://a\n\n{}\n", "a_-_-_-".repeat(30_000));
+    for (name, file) in [("a.svg", drawing), ("a.rst", words)] {
+        let start = Instant::now();
+        assert!(made(name, file.as_bytes(), &Limits::default()).is_ok());
+        let took = start.elapsed();
+        assert!(took < Duration::from_secs(20), "{name}: {took:?}");
+    }
 }
