@@ -1,6 +1,6 @@
 //! Invitations and other entries of a calendar within a message (iCalendar, RFC 5545).
 //!
-//! What people wrote and agreed is read: what, when, where, who. Identifiers, stamps, alarms and descriptions of time
+//! What people wrote and agreed is read: what, when, where, who, and whether it is off. Identifiers, stamps, alarms and descriptions of time
 //! zones change by themselves or are for programs.
 
 use std::borrow::Cow;
@@ -8,17 +8,22 @@ use std::borrow::Cow;
 use dpe_connector::content::{Category, Metadata};
 
 use crate::elements::Elements;
-use crate::formats::plain;
+use crate::formats::{html, plain};
 use crate::times;
 
 /// What is read of an entry.
-static READ: [(&str, Kind); 15] = [
+static READ: [(&str, Kind); 20] = [
     ("SUMMARY", Kind::Title),
     ("DTSTART", Kind::Time),
     ("DTEND", Kind::Time),
     ("DUE", Kind::Time),
     ("DURATION", Kind::Value),
+    ("FREEBUSY", Kind::Times),
+    ("STATUS", Kind::Value),
+    ("RECURRENCE-ID", Kind::Time),
     ("RRULE", Kind::Value),
+    ("RDATE", Kind::Times),
+    ("EXDATE", Kind::Times),
     ("LOCATION", Kind::Value),
     ("RESOURCES", Kind::Value),
     ("CATEGORIES", Kind::Value),
@@ -34,6 +39,8 @@ static READ: [(&str, Kind); 15] = [
 enum Kind {
     Title,
     Time,
+    /// Several, or stretches of time.
+    Times,
     Value,
     Person,
     Text,
@@ -46,25 +53,33 @@ struct Property<'l> {
     value: &'l str,
 }
 
-/// Adds what the entries of a calendar say. `false` if the text is no calendar with entries, and nothing was added.
+/// Adds what the entries of a calendar say. `false` if that is nothing: the text is no calendar, or all that its
+/// entries say is unknown here.
 pub(super) fn add(text: &str, elements: &mut Elements) -> bool {
+    let before = elements.len();
     let mut open: Vec<String> = Vec::new();
-    let mut has_entries = false;
+    let mut entries = Entries::of(elements);
     for line in lines(text) {
         let Some(property) = property(&line) else {
             continue;
         };
         match &*property.name {
             "BEGIN" if open.len() < MAX_DEPTH => open.push(property.value.to_ascii_uppercase()),
-            "END" => drop(open.pop()),
-            _ if is_entry(&open) => {
-                has_entries = true;
-                add_property(&property, elements);
+            "END" => {
+                if is_entry(&open) {
+                    entries.end();
+                }
+                open.pop();
             }
+            "METHOD" if open == ["VCALENDAR"] => {
+                entries.method = Some(unescaped(property.value));
+            }
+            _ if is_entry(&open) => entries.add(&property),
             _ => {}
         }
     }
-    has_entries
+    entries.end();
+    elements.len() > before
 }
 
 /// Calendar, entry and what is within it.
@@ -73,41 +88,100 @@ const MAX_DEPTH: usize = 8;
 fn is_entry(open: &[String]) -> bool {
     match open {
         [calendar, entry] => {
-            calendar == "VCALENDAR" && matches!(&**entry, "VEVENT" | "VTODO" | "VJOURNAL")
+            calendar == "VCALENDAR"
+                && matches!(&**entry, "VEVENT" | "VTODO" | "VJOURNAL" | "VFREEBUSY")
         }
         _ => false,
     }
 }
 
-fn add_property(property: &Property<'_>, elements: &mut Elements) {
-    let known = READ.iter().find(|known| known.0 == property.name);
-    let Some((name, kind)) = known else { return };
-    let name = name.to_ascii_lowercase();
-    let said = |label: &str| {
-        let mut metadata = Metadata::new();
-        metadata.insert(label.to_owned(), name.as_str().into());
-        metadata
-    };
-    match kind {
-        Kind::Title => elements.push_text(
-            Category::Title,
-            &unescaped(property.value),
-            &Metadata::new(),
-        ),
-        Kind::Time => elements.push_text(Category::FormKeysValues, &time(property), &said("name")),
-        Kind::Value => {
-            let value = unescaped(property.value);
-            elements.push_text(Category::FormKeysValues, value.trim(), &said("name"));
-        }
-        Kind::Person => {
-            elements.push_text(Category::EmailAddress, &person(property), &said("field"))
-        }
-        Kind::Text => {
-            for paragraph in plain::paragraphs(&unescaped(property.value)) {
-                elements.push_text(Category::NarrativeText, paragraph, &said("name"));
-            }
+/// What is read of the entries of a calendar.
+struct Entries<'e> {
+    elements: &'e mut Elements,
+    /// What the calendar is for, a cancellation for instance, until an entry says something.
+    method: Option<String>,
+    /// The description as a page, for entries that have no other.
+    page: Option<String>,
+    is_described: bool,
+}
+
+impl<'e> Entries<'e> {
+    fn of(elements: &'e mut Elements) -> Self {
+        Self {
+            elements,
+            method: None,
+            page: None,
+            is_described: false,
         }
     }
+
+    fn add(&mut self, property: &Property<'_>) {
+        if property.name == "X-ALT-DESC" {
+            let is_page = property.parameter("FMTTYPE") == Some("text/html");
+            self.page = is_page.then(|| unescaped(property.value));
+            return;
+        }
+        let known = READ.iter().find(|known| known.0 == property.name);
+        let known = known.filter(|_| !property.value.trim().is_empty());
+        let Some((name, kind)) = known else { return };
+        if let Some(method) = self.method.take() {
+            self.fact("method", method.trim());
+        }
+        self.is_described |= *name == "DESCRIPTION";
+        self.add_known(property, &name.to_ascii_lowercase(), *kind);
+    }
+
+    fn add_known(&mut self, property: &Property<'_>, name: &str, kind: Kind) {
+        let zone = property.parameter("TZID");
+        match kind {
+            Kind::Title => {
+                let title = unescaped(property.value);
+                self.elements
+                    .push_text(Category::Title, &title, &Metadata::new());
+            }
+            Kind::Time => self.fact(name, &time(property.value, zone)),
+            Kind::Times => {
+                for value in property.value.split(',') {
+                    let ends = value.split('/').map(|end| time(end, zone));
+                    self.fact(name, &ends.collect::<Vec<_>>().join("/"));
+                }
+            }
+            Kind::Value => self.fact(name, unescaped(property.value).trim()),
+            Kind::Person => {
+                let said = said("field", name);
+                self.elements
+                    .push_text(Category::EmailAddress, &person(property), &said);
+            }
+            Kind::Text => self.paragraphs(name, &unescaped(property.value)),
+        }
+    }
+
+    /// Ends an entry.
+    fn end(&mut self) {
+        let page = self.page.take().filter(|_| !self.is_described);
+        if let Some(page) = page {
+            self.paragraphs("description", html::words(&page).trim());
+        }
+        self.is_described = false;
+    }
+
+    fn fact(&mut self, name: &str, value: &str) {
+        self.elements
+            .push_text(Category::FormKeysValues, value, &said("name", name));
+    }
+
+    fn paragraphs(&mut self, name: &str, text: &str) {
+        for paragraph in plain::paragraphs(text) {
+            self.elements
+                .push_text(Category::NarrativeText, paragraph, &said("name", name));
+        }
+    }
+}
+
+fn said(label: &str, name: &str) -> Metadata {
+    let mut metadata = Metadata::new();
+    metadata.insert(label.to_owned(), name.into());
+    metadata
 }
 
 /// Returns the lines, put together where they were folded (RFC 5545, 3.1).
@@ -172,8 +246,8 @@ fn person(property: &Property<'_>) -> String {
 }
 
 /// Returns a time as RFC 3339 as far as it is one; a time of some place stays one, with the zone's name beside it.
-fn time(property: &Property<'_>) -> String {
-    let value = property.value.trim();
+fn time(value: &str, zone: Option<&str>) -> String {
+    let value = value.trim();
     let (local, is_utc) = match value.strip_suffix('Z') {
         Some(local) => (local, true),
         None => (value, false),
@@ -181,7 +255,7 @@ fn time(property: &Property<'_>) -> String {
     let Some(date) = extended(local) else {
         return value.to_owned();
     };
-    match property.parameter("TZID") {
+    match zone {
         _ if is_utc => format!("{date}Z"),
         Some(zone) if local.len() > 8 => format!("{date} {zone}"),
         _ => date,
@@ -268,6 +342,43 @@ mod tests {
         ];
         let expected = expected.map(|(category, text)| (category, text.to_owned()));
         assert_eq!(read(entry), expected);
+    }
+
+    #[test]
+    fn meeting_that_is_off_says_so_and_of_which_times() {
+        let entry = "BEGIN:VCALENDAR\nMETHOD:CANCEL\nBEGIN:VEVENT\nUID:1\nSTATUS:CANCELLED\n\
+            RECURRENCE-ID;TZID=Europe/Berlin:20240101T100000\nEXDATE:20240201T100000Z,20240202T100000Z\n\
+            RDATE;VALUE=PERIOD:20240301T100000Z/PT3H\n\
+            X-ALT-DESC;FMTTYPE=text/html:<p>Only here\\, in <b>bold</b></p>\nEND:VEVENT\n\
+            BEGIN:VFREEBUSY\nFREEBUSY:20240401T100000Z/20240401T110000Z\nCOMMENT:busy\nEND:VFREEBUSY\n\
+            BEGIN:VEVENT\nDESCRIPTION:once\nX-ALT-DESC;FMTTYPE=text/html:<p>twice</p>\nEND:VEVENT\n\
+            END:VCALENDAR\n";
+        let texts: Vec<String> = read(entry).into_iter().map(|(_, text)| text).collect();
+        let expected = [
+            "CANCEL",
+            "CANCELLED",
+            "2024-01-01T10:00:00 Europe/Berlin",
+            "2024-02-01T10:00:00Z",
+            "2024-02-02T10:00:00Z",
+            "2024-03-01T10:00:00Z/PT3H",
+            "Only here, in bold",
+            "2024-04-01T10:00:00Z/2024-04-01T11:00:00Z",
+            "busy",
+            "once",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn entries_of_which_nothing_is_read_leave_their_text_to_others() {
+        let mut elements = Elements::default();
+        for entry in ["UID:1", "SUMMARY:", "X-OTHER:words"] {
+            let text = format!(
+                "BEGIN:VCALENDAR\nMETHOD:PUBLISH\nBEGIN:VEVENT\n{entry}\nEND:VEVENT\nEND:VCALENDAR"
+            );
+            assert!(!add(&text, &mut elements), "{entry}");
+        }
+        assert!(elements.is_empty());
     }
 
     #[test]
