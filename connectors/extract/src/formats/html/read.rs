@@ -7,7 +7,7 @@ use super::region::{self, Region};
 use super::table;
 use crate::addressed::Addressed;
 use crate::flow::{Container, Flow};
-use crate::inline::{Inline, Picture};
+use crate::inline::{Flat, Inline, Picture};
 
 /// Adds everything readable in a tree.
 pub(super) fn blocks(dom: &Dom, flow: &mut Flow, pictures: &mut Addressed<'_, '_>) {
@@ -196,12 +196,20 @@ impl Reader<'_, '_, '_> {
             self.flow.text(Category::FigureCaption, caption);
         }
         let headings = table::leading_headings(self.dom, id);
-        for (level, heading) in &headings {
-            let flat = table::flat(self.dom, *heading, self.pictures);
-            self.flow.heading(*level, flat);
+        for (level, cell) in &headings {
+            let flat = table::flat(self.dom, *cell, self.pictures);
+            self.heading(*level, flat);
         }
         let (grid, pictures) = table::read(self.dom, id, headings.len(), self.pictures);
         self.flow.table(grid, pictures);
+    }
+
+    /// Writes a heading; of a region it is a line like others.
+    fn heading(&mut self, level: u64, flat: Flat) {
+        match region::has_heading(&self.regions, level) {
+            true => self.flow.paragraph(flat),
+            false => self.flow.heading(level, flat),
+        }
     }
 
     fn leave(&mut self, id: Id) {
@@ -217,10 +225,7 @@ impl Reader<'_, '_, '_> {
         match tag {
             _ if let Some(level) = heading_level(tag) => {
                 let flat = self.inline.take();
-                match region::has_heading(&self.regions, level) {
-                    true => self.flow.paragraph(flat),
-                    false => self.flow.heading(level, flat),
-                }
+                self.heading(level, flat);
             }
             "figcaption" | "caption" => {
                 let flat = self.inline.take();

@@ -68,14 +68,14 @@ fn heading_of(dom: &Dom, cell: Id) -> Heading {
     }
 }
 
-/// Returns the headings, with their levels, that stand alone in the first rows of a table, across all of it: each is
-/// a row for itself, and they head the table rather than a column.
+/// Returns the cells of the headings, with their levels, that stand alone in the first rows of a table, across all of
+/// it: each is a row for itself, and they head the table rather than a column. There may be pictures beside them.
 pub(super) fn leading_headings(dom: &Dom, table: Id) -> Vec<(u64, Id)> {
     let heading = |row: Id| {
         let mut cells = cells(dom, row);
         let cell = cells.next().filter(|_| cells.next().is_none())?;
         match heading_of(dom, cell) {
-            Heading::Alone(heading) => Some((heading_level(dom.tag(heading)?)?, heading)),
+            Heading::Alone(heading) => Some((heading_level(dom.tag(heading)?)?, cell)),
             _ => None,
         }
     };
@@ -222,4 +222,44 @@ fn enter(
         Role::Block => inline.begin_line(),
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use dpe_connector::content::{Category, Element};
+
+    use crate::{Input, Limits, extract};
+
+    fn elements(page: &str) -> Vec<Element> {
+        let (name, bytes) = (b"a.html", page.as_bytes());
+        let extraction = extract(&Input { name, bytes }, &Limits::default()).unwrap();
+        let pages = extraction.pages.into_iter();
+        pages.flat_map(|page| page.elements).collect()
+    }
+
+    const ROWS: &str = "<tr><td>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr>";
+
+    #[test]
+    fn picture_beside_a_heading_that_heads_a_table_is_shown() {
+        let page = format!(
+            "<table><tr><td><h3>Head</h3><img src='http://a/b.png'></td></tr>{ROWS}</table>"
+        );
+        let elements = elements(&page);
+        let categories: Vec<Category> = elements.iter().map(|element| element.category).collect();
+        let expected = [Category::Title, Category::Image, Category::Table];
+        assert_eq!(categories, expected);
+        assert_eq!(elements[0].text.as_deref(), Some("Head"));
+    }
+
+    #[test]
+    fn heading_of_a_table_in_the_foot_of_a_page_is_no_title() {
+        let page = format!(
+            "<p>x</p><footer><table><tr><td><h3>Head</h3></td></tr>{ROWS}</table></footer>"
+        );
+        let elements = elements(&page);
+        let head = elements
+            .iter()
+            .find(|element| element.text.as_deref() == Some("Head"));
+        assert_eq!(head.unwrap().category, Category::Footer);
+    }
 }
