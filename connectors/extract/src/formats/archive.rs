@@ -126,6 +126,7 @@ fn entry(
     let bytes = package.entry(number, reading)?;
     let format = format_of(name, &bytes[..bytes.len().min(HEAD_BYTES)]);
     let format = format.filter(|format| format.has_pictures_beside() && !bytes.is_empty());
+    let is_guess = format.is_some_and(|format| format.is_guess());
     let read = match format {
         Some(format) => {
             let mut beside =
@@ -140,6 +141,8 @@ fn entry(
     match read {
         Ok(document) => Ok(Some(document)),
         Err(error) if error.reason == Reason::UnsupportedFormat => Ok(None),
+        // Nobody claimed that it is a text: it only began like one.
+        Err(error) if is_guess && error.reason == Reason::Damaged => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -211,4 +214,45 @@ fn names(package: &mut Package<'_>) -> Vec<String> {
         });
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use crate::{Input, Limits, extract};
+
+    #[test]
+    fn entry_that_only_began_like_a_page_is_no_document() {
+        let mut page = b"<!DOCTYPE html><p>a</p>".to_vec();
+        page.extend([b' '; 10_000]);
+        page.extend([0xff, 0, 0xff, 0].repeat(2000));
+        let made = |name: &str| {
+            let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+            archive
+                .start_file(name, SimpleFileOptions::default())
+                .unwrap();
+            archive.write_all(&page).unwrap();
+            let bytes = archive.finish().unwrap().into_inner();
+            let name = b"a.zip";
+            extract(
+                &Input {
+                    name,
+                    bytes: &bytes,
+                },
+                &Limits::default(),
+            )
+        };
+        let extraction = made("page").unwrap();
+        assert!(extraction.pages.is_empty());
+        let notes = extraction.notes;
+        assert!(
+            notes.iter().any(|note| note.contains("no documents")),
+            "{notes:?}"
+        );
+        assert!(made("page.html").is_err());
+    }
 }
