@@ -235,3 +235,11 @@ fn time_for_entities_and_for_words_of_markup_grows_with_the_file_only() {
         assert!(took < Duration::from_secs(20), "{name}: {took:?}");
     }
 }
+
+#[test]
+fn rows_shorter_than_the_first_take_time_for_what_they_hold() {
+    let file = format!("{}\n{}", ",".repeat(200_000), "a\n".repeat(200_000));
+    let begun = Instant::now();
+    assert!(made("a.csv", file.as_bytes(), &Limits::default()).is_ok());
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}

@@ -4,7 +4,7 @@
 //! nearly every file does. Rows may be of different lengths. Where the quotes of a file do not come in
 //! pairs they are taken for plain characters: one stray quote must not swallow the rest of the table.
 
-use csv::{ReaderBuilder, StringRecord};
+use csv::{Reader, ReaderBuilder, StringRecord};
 
 use crate::elements::Elements;
 use crate::format::Format;
@@ -35,8 +35,10 @@ pub(crate) fn read(
     let delimiter = delimiter.unwrap_or_else(|| detect(&text, quoting));
     let mut grid = Grid::new();
     let mut is_first = true;
-    for record in records(&text, delimiter, quoting) {
-        let record = record.map_err(|error| ExtractError::damaged(error.to_string()))?;
+    let mut records = reader(&text, delimiter, quoting);
+    // One for all: a copy of each would have the width of the widest so far, whatever its own is.
+    let mut record = StringRecord::new();
+    while records.read_record(&mut record).map_err(damaged)? {
         let cells = record.iter().map(|text| Cell {
             text,
             ..Cell::default()
@@ -48,18 +50,28 @@ pub(crate) fn read(
     Ok(Document::of_elements(head(format), elements))
 }
 
-fn records(
-    text: &str,
-    delimiter: u8,
-    quoting: bool,
-) -> impl Iterator<Item = csv::Result<StringRecord>> {
+fn damaged(error: csv::Error) -> ExtractError {
+    ExtractError::damaged(error.to_string())
+}
+
+fn reader(text: &str, delimiter: u8, quoting: bool) -> Reader<&[u8]> {
     ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .quoting(quoting)
         .delimiter(delimiter)
         .from_reader(text.as_bytes())
-        .into_records()
+}
+
+/// Returns how many fields each record has, up to the first that cannot be read.
+fn lengths(text: &str, delimiter: u8, quoting: bool) -> Vec<usize> {
+    let mut records = reader(text, delimiter, quoting);
+    let mut record = StringRecord::new();
+    let mut lengths = Vec::new();
+    while records.read_record(&mut record).unwrap_or(false) {
+        lengths.push(record.len());
+    }
+    lengths
 }
 
 /// Whether every field that begins with a quote ends with one. A quote within a field that began without is a
@@ -112,10 +124,7 @@ fn sample(text: &str) -> &str {
 
 /// Returns how many in a thousand records have the most frequent number of fields, and that number.
 fn agreement(sample: &str, delimiter: u8, quoting: bool) -> (usize, usize) {
-    let mut lengths: Vec<usize> = records(sample, delimiter, quoting)
-        .map_while(Result::ok)
-        .map(|record| record.len())
-        .collect();
+    let mut lengths = lengths(sample, delimiter, quoting);
     lengths.sort_unstable();
     let runs = lengths.chunk_by(|one, other| one == other);
     let (count, fields) = runs
@@ -127,19 +136,16 @@ fn agreement(sample: &str, delimiter: u8, quoting: bool) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{detect, records};
+    use super::{detect, lengths};
 
     #[test]
     fn stray_quote_swallows_nothing() {
         let quoting = super::has_paired_quotes;
-        let rows = |text| records(text, b'\t', quoting(text)).map(|record| record.unwrap().len());
-        assert_eq!(
-            rows("5\"\tinch\n\"a\tb\n\"c\td\n").collect::<Vec<_>>(),
-            [2, 2, 2]
-        );
-        assert_eq!(rows("\"a\nb\"\tc\n").collect::<Vec<_>>(), [2]);
-        assert_eq!(rows("\"a\tb\"\tc\n5\"\td\n").collect::<Vec<_>>(), [2, 2]);
-        assert_eq!(rows("\"a \"\"\t\"\" b\"\tc\"\n").collect::<Vec<_>>(), [2]);
+        let rows = |text| lengths(text, b'\t', quoting(text));
+        assert_eq!(rows("5\"\tinch\n\"a\tb\n\"c\td\n"), [2, 2, 2]);
+        assert_eq!(rows("\"a\nb\"\tc\n"), [2]);
+        assert_eq!(rows("\"a\tb\"\tc\n5\"\td\n"), [2, 2]);
+        assert_eq!(rows("\"a \"\"\t\"\" b\"\tc\"\n"), [2]);
     }
 
     #[test]
