@@ -15,7 +15,7 @@ use crate::flow::Flow;
 use crate::format::Format;
 use crate::formats::head;
 use crate::reading::Reading;
-use crate::{Document, WHOLE_INPUT, pages};
+use crate::{Document, WHOLE_INPUT, pages, sniff};
 
 /// How much of an image is looked at, in bytes, whoever reads it: what lies behind, such as the
 /// directory of some large TIFFs, is not found. Colour profiles and previews of
@@ -37,7 +37,15 @@ pub(crate) fn read(
     let bytes = &bytes[..bytes.len().min(IMAGE_HEAD_BYTES)];
     let mut flow = Flow::of(reading.made());
     let (dimensions, described) = match format.is_read_from_head() {
-        true => (raster_dimensions(bytes), described::described(bytes)),
+        true => {
+            if sniff::image(bytes).is_none() {
+                let kind = format.file_type();
+                reading.note(format!(
+                    "it does not begin as a picture of type {kind} does"
+                ));
+            }
+            (raster_dimensions(bytes), described::described(bytes))
+        }
         false => {
             let head = &bytes[..bytes.len().min(SVG_HEAD_BYTES)];
             (svg_dimensions(head), add_texts(whole, &mut flow, reading))
@@ -146,6 +154,19 @@ mod tests {
 
     use super::{IMAGE_HEAD_BYTES, svg_dimensions};
     use crate::{Input, Limits, extract};
+
+    #[test]
+    fn what_only_claims_to_be_a_picture_is_noted() {
+        let notes = |bytes: &[u8]| {
+            let name = b"a.gif";
+            extract(&Input { name, bytes }, &Limits::default())
+                .unwrap()
+                .notes
+        };
+        assert_eq!(notes(b"GIF89a\x01\0\x01\0\0\0\0;"), Vec::<String>::new());
+        let noted = notes(b"\x93\x07noise\xff\0\x11");
+        assert_eq!(noted, ["it does not begin as a picture of type gif does"]);
+    }
 
     #[test]
     fn what_lies_behind_the_head_makes_no_difference() {
