@@ -31,7 +31,11 @@ impl<'a> Package<'a> {
     ///
     /// `damaged` if there is no directory of entries, `bomb` if there are too many.
     pub(crate) fn open(bytes: &'a [u8], reading: &mut Reading<'_>) -> Result<Self, ExtractError> {
-        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| refused(&error))?;
+        let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| not_opened(&error))?;
+        if archive.is_empty() && bytes.starts_with(b"PK\x03\x04") {
+            let message = "its directory has lost the entries that are in the archive";
+            return Err(ExtractError::damaged(message));
+        }
         let mut names = Vec::new();
         let (mut numbers, mut folded) = (HashMap::new(), HashMap::new());
         for number in 0..archive.len() {
@@ -128,6 +132,16 @@ impl<'a> Package<'a> {
 
 fn within(name: &str, error: ExtractError) -> ExtractError {
     ExtractError::new(error.reason, format!("{name}: {}", error.message))
+}
+
+/// The directory of an archive stands at its end.
+fn not_opened(error: &ZipError) -> ExtractError {
+    match error {
+        ZipError::InvalidArchive(_) => ExtractError::damaged(
+            "it has no directory of its parts: it is cut off, or no ZIP archive",
+        ),
+        other => refused(other),
+    }
 }
 
 fn refused(error: &ZipError) -> ExtractError {

@@ -483,3 +483,21 @@ fn drawing_of_open_document_is_not_the_table_within_it() {
     let reason = outcome(&drawing).err().map(|error| error.reason);
     assert_eq!(reason, Some(Reason::UnsupportedFormat));
 }
+
+#[test]
+fn documents_from_before_open_document_are_of_an_unsupported_version() {
+    let parts = [
+        ("mimetype", "application/vnd.sun.xml.writer"),
+        ("content.xml", "<office:document-content/>"),
+    ];
+    let error = outcome(&packed(&parts)).unwrap_err();
+    assert_eq!(error.reason, Reason::UnsupportedVersion);
+}
+
+#[test]
+fn an_archive_that_was_cut_off_is_called_so() {
+    let whole = packed(&[("mimetype", TEXT), ("content.xml", "<o/>")]);
+    let error = outcome(&whole[..whole.len() - 30]).unwrap_err();
+    assert_eq!(error.reason, Reason::Damaged);
+    assert!(error.message.contains("cut off"), "{error}");
+}

@@ -4,6 +4,7 @@ use crate::format::Format;
 use crate::formats::{archive, docx, epub, odf, pptx, sheets};
 use crate::package::Package;
 use crate::reading::Reading;
+use crate::reason::Reason;
 use crate::{Document, ExtractError, xml};
 
 /// What the entries of an archive make of it.
@@ -23,11 +24,15 @@ enum Kind {
 /// What the media types of OpenDocument begin with.
 const OPEN_DOCUMENT: &[u8] = b"application/vnd.oasis.opendocument.";
 
+/// What those of the programs before it begin with.
+const OPEN_OFFICE_1: &[u8] = b"application/vnd.sun.xml.";
+
 /// Reads an archive.
 ///
 /// # Errors
 ///
-/// Those of its reader; `unsupported_format` if it is an OpenDocument of a kind that is not read.
+/// Those of its reader; `unsupported_format` if it is an OpenDocument of a kind that is not read, and
+/// `unsupported_version` if it is from before OpenDocument.
 pub(crate) fn read(
     format: Format,
     bytes: &[u8],
@@ -56,6 +61,10 @@ fn kind(package: &mut Package<'_>, reading: &mut Reading<'_>) -> Result<Kind, Ex
         // A drawing, a formula or a database; documents within it are not what it is.
         if declared.starts_with(OPEN_DOCUMENT) {
             return Err(ExtractError::unsupported());
+        }
+        if declared.starts_with(OPEN_OFFICE_1) {
+            let message = "a document of OpenOffice.org 1";
+            return Err(ExtractError::new(Reason::UnsupportedVersion, message));
         }
     }
     if package.has("META-INF/container.xml") {
