@@ -1,4 +1,5 @@
-//! A document as a tree for people: each element in a line or a few, as wide as the terminal.
+//! A document as a tree for people: each element in a line or a few, on a terminal no wider than that. What is
+//! piped into a file or a pager is whole.
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
@@ -13,24 +14,25 @@ use crate::ui::text;
 
 use super::{category, digest};
 
-/// Width where there is no terminal.
+/// Width of a terminal that does not tell it.
 const WIDTH: usize = 100;
 
 /// Column in which texts begin: behind the longest name of a category.
 const TEXT_COLUMN: usize = 22;
 
-/// So many lines of a table or of code are shown.
+/// So many lines of a table or of code are shown on a terminal.
 const LINES: usize = 6;
 
 /// How a tree is drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     colours: bool,
-    width: usize,
+    /// Columns of the terminal, if it is one.
+    width: Option<usize>,
 }
 
 impl Style {
-    /// Returns the style for what stdout is: colours and width of a terminal, unless `NO_COLOR` is set.
+    /// Returns the style for what stdout is: width and colours of a terminal, the latter unless `NO_COLOR` is set.
     pub fn of_stdout() -> Self {
         let stdout = io::stdout();
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -38,9 +40,11 @@ impl Style {
         let width = tcgetwinsize(&stdout)
             .ok()
             .map(|size| usize::from(size.ws_col));
+        let width = width.filter(|width| *width > 40).unwrap_or(WIDTH);
+        let is_terminal = stdout.is_terminal();
         Self {
-            colours: stdout.is_terminal() && !is_set("NO_COLOR") && !is_dumb,
-            width: width.filter(|width| *width > 40).unwrap_or(WIDTH),
+            colours: is_terminal && !is_set("NO_COLOR") && !is_dumb,
+            width: is_terminal.then_some(width),
         }
     }
 }
@@ -71,7 +75,7 @@ impl Tree {
             _ => format!("{pages} pages"),
         };
         let file_type = &extraction.head.file_type;
-        self.line(0, "1", &format!("{file}  {file_type}, {count}"));
+        self.whole_line("1", &format!("{file}  {file_type}, {count}"));
         if let Some(title) = &extraction.head.title {
             self.line(2, "", &format!("title: {}", one_line(title)));
         }
@@ -111,7 +115,8 @@ impl Tree {
                 &digest(bytes)[..12]
             ));
         }
-        lines.extend(shown(&name, element.text.as_deref()));
+        let most = self.style.width.map_or(usize::MAX, |_| LINES);
+        lines.extend(shown(&name, element.text.as_deref(), most));
         let mut lines = lines.into_iter();
         self.named_line(&name, &lines.next().unwrap_or_default());
         for line in lines {
@@ -131,17 +136,30 @@ impl Tree {
     }
 
     fn named_line(&mut self, name: &str, text: &str) {
-        let room = self.style.width.saturating_sub(TEXT_COLUMN);
         let name = format!("{name:<width$}", width = TEXT_COLUMN - 4);
-        let (name, text) = (self.coloured("36", &name), cut(&printable(text), room));
+        let (name, text) = (self.coloured("36", &name), self.fitted(TEXT_COLUMN, text));
         // Writing to a string cannot fail.
         let _ = writeln!(self.out, "{}", format!("    {name}{text}").trim_end());
     }
 
     fn line(&mut self, indent: usize, colour: &str, text: &str) {
-        let room = self.style.width.saturating_sub(indent);
-        let text = self.coloured(colour, &cut(&printable(text), room));
+        let text = self.coloured(colour, &self.fitted(indent, text));
         let _ = writeln!(self.out, "{:indent$}{text}", "");
+    }
+
+    /// Writes a line whose end matters most.
+    fn whole_line(&mut self, colour: &str, text: &str) {
+        let text = self.coloured(colour, &printable(text));
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    /// Returns as much of a text as there is room for from a column on.
+    fn fitted(&self, column: usize, text: &str) -> String {
+        let text = printable(text);
+        match self.style.width {
+            Some(width) => cut(&text, width.saturating_sub(column)),
+            None => text.to_string(),
+        }
     }
 
     fn coloured(&self, colour: &str, text: &str) -> String {
@@ -152,8 +170,8 @@ impl Tree {
     }
 }
 
-/// Returns the lines that show the text of an element of this category.
-fn shown(category: &str, text: Option<&str>) -> Vec<String> {
+/// Returns the lines that show the text of an element of this category: of a table or of code at most so many.
+fn shown(category: &str, text: Option<&str>, most: usize) -> Vec<String> {
     let Some(text) = text else { return Vec::new() };
     let is_table = category.starts_with("Table");
     if !is_table && category != "CodeSnippet" {
@@ -166,13 +184,19 @@ fn shown(category: &str, text: Option<&str>) -> Vec<String> {
         lines.push(format!("{rows} × {}", columns.unwrap_or_default()));
     }
     let all = text.lines().count();
-    let rows = text.lines().take(LINES);
+    // The line that says how many are left could be one of them.
+    let most = if all <= most.saturating_add(1) {
+        all
+    } else {
+        most
+    };
+    let rows = text.lines().take(most);
     lines.extend(rows.map(|row| match is_table {
         true => row.replace('\t', " │ "),
         false => row.replace('\t', "    "),
     }));
-    if all > LINES {
-        lines.push(format!("… {} more lines", all - LINES));
+    if all > most {
+        lines.push(format!("… {} more lines", all - most));
     }
     lines
 }
@@ -215,11 +239,13 @@ mod tests {
     #[test]
     fn tables_are_shown_as_rows_and_texts_in_a_line() {
         let rows = ["a\tb", "1\t2", "", "", "", "", "", "c"].join("\n");
-        let lines = shown("Table", Some(&rows));
+        let lines = shown("Table", Some(&rows), 6);
         assert_eq!(lines[0], "8 × 2");
         assert_eq!(lines[1], "a │ b");
         assert_eq!(lines[7], "… 2 more lines");
-        assert_eq!(shown("NarrativeText", Some("a\nb\tc")), ["a ⏎ b c"]);
-        assert_eq!(shown("PageBreak", None), Vec::<String>::new());
+        assert_eq!(shown("Table", Some(&rows), 7).len(), 9);
+        assert_eq!(shown("Table", Some(&rows), usize::MAX).len(), 9);
+        assert_eq!(shown("NarrativeText", Some("a\nb\tc"), 6), ["a ⏎ b c"]);
+        assert_eq!(shown("PageBreak", None, 6), Vec::<String>::new());
     }
 }
