@@ -368,3 +368,53 @@ fn what_a_text_in_an_archive_says_of_itself_does_not_change_where_it_is() {
         ("in.zip/b.md".into(), "md".into())
     );
 }
+
+#[test]
+fn a_pdf_without_pages_is_damaged_and_no_empty_document() {
+    let empty = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n\
+        trailer<</Root 1 0 R/Size 3>>\n%%EOF";
+    assert_eq!(reason("a.pdf", empty), Some(Reason::Damaged));
+}
+
+#[test]
+fn a_pdf_that_was_cut_off_is_damaged_or_noted() {
+    let whole = include_bytes!("cases/pdf/libreoffice.pdf");
+    assert!(read("a.pdf", whole).unwrap().notes.is_empty());
+    for sixteenths in 1..16 {
+        let cut = &whole[..whole.len() * sixteenths / 16];
+        match read("a.pdf", cut) {
+            Ok(extraction) => assert!(!extraction.notes.is_empty(), "{sixteenths}"),
+            Err(error) => assert_eq!(error.reason, Reason::Damaged, "{sixteenths}"),
+        }
+    }
+}
+
+#[test]
+fn a_pdf_for_the_owners_of_certificates_is_encrypted() {
+    let locked = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
+        3 0 obj<</Type/Page/Parent 2 0 R>>endobj\n4 0 obj<</Filter/Adobe.PubSec/V 4/SubFilter/adbe.pkcs7.s5/Length 128\
+        /CF<</DefaultCryptFilter<</CFM/AESV2/Length 128/Recipients[<3082>]>>>>>>endobj\n\
+        trailer<</Root 1 0 R/Size 5/Encrypt 4 0 R>>\n%%EOF";
+    assert_eq!(reason("a.pdf", locked), Some(Reason::Encrypted));
+}
+
+#[test]
+fn what_stands_before_the_header_of_a_pdf_is_passed_over() {
+    let whole = include_bytes!("cases/pdf/libreoffice.pdf");
+    let expected = read("a.pdf", whole).unwrap();
+    for before in ["\n", "Content-Type: application/pdf\r\n\r\n"] {
+        let found = read("a.pdf", &[before.as_bytes(), whole].concat()).unwrap();
+        assert_eq!(found.pages, expected.pages);
+        assert!(found.notes.is_empty(), "{:?}", found.notes);
+    }
+}
+
+#[test]
+fn an_archive_whose_directory_counts_nothing_is_damaged() {
+    let mut archive = zip(&[("a.txt", b"text")]);
+    let end = archive.len() - 22;
+    archive[end + 8..end + 12].fill(0);
+    assert_eq!(reason("a.zip", &archive), Some(Reason::Damaged));
+    let empty = zip(&[]);
+    assert_eq!(read("a.zip", &empty).unwrap().pages, []);
+}

@@ -24,6 +24,7 @@ mod nesting;
 mod numbers;
 mod outline;
 mod painted;
+mod reference_table;
 mod samples;
 mod starts;
 mod structure;
@@ -57,6 +58,9 @@ use crate::reading::Reading;
 use crate::reason::Reason;
 use crate::{Document, ExtractError, pages};
 
+/// How far into a file its header is looked for, as other programs do.
+const HEADER_BYTES: usize = 1024;
+
 /// Reads a file that needs no password, or an empty one.
 ///
 /// # Errors
@@ -68,11 +72,20 @@ pub(crate) fn read(
     bytes: &[u8],
     reading: &mut Reading<'_>,
 ) -> Result<Document, ExtractError> {
+    let bytes = from_header(bytes);
     let checked = guarded(|| starts::checked(bytes)).ok_or_else(failed)??;
     let bytes = &*checked;
     let file = opened(|| RawDocument::load(bytes))?;
     weight::check_streams(bytes, &file, reading)?;
     let ids: Vec<Id> = file.pages().into_values().collect();
+    if ids.is_empty() {
+        return Err(ExtractError::damaged("no page of it can be found"));
+    }
+    if !reference_table::is_in_place(bytes) {
+        reading.note(
+            "the table of its objects is missing or broken: only what was found without it is read",
+        );
+    }
     let most = reading.limits().pages;
     if ids.len() > most {
         let message = format!("{} pages, more than {most}", ids.len());
@@ -100,6 +113,14 @@ pub(crate) fn read(
     };
     let pages = pages(&ids, texts, &mut sheets, reading)?;
     Ok(Document { head, pages })
+}
+
+/// Leaves out what stands before the header, which mail and web programs put there; places in the file are counted
+/// from the header then.
+fn from_header(bytes: &[u8]) -> &[u8] {
+    let head = &bytes[..bytes.len().min(HEADER_BYTES)];
+    let at = memchr::memmem::find(head, b"%PDF-");
+    &bytes[at.unwrap_or_default()..]
 }
 
 /// The number and generation of an object.
@@ -384,6 +405,15 @@ fn refused(error: &unpdf::Error) -> ExtractError {
         ErrorKind::UnsupportedVersion => {
             ExtractError::new(Reason::UnsupportedVersion, error.to_string())
         }
+        _ if is_locked(error) => {
+            ExtractError::new(Reason::Encrypted, "the file wants more than a password")
+        }
         _ => ExtractError::damaged(error.to_string()),
     }
+}
+
+/// Whether the parser met an encryption that it does not know, such as one for the owners of certificates
+/// (ISO 32000-1 §7.6.4). It has no kind of error for that.
+fn is_locked(error: &unpdf::Error) -> bool {
+    error.to_string().contains("Encrypt dictionary")
 }
