@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::reason::{ExtractError, Reason};
 
 /// What an element costs besides its texts, in bytes: names of members, category, punctuation.
-const ELEMENT_BYTES: u64 = 64;
+pub(crate) const ELEMENT_OVERHEAD: usize = 64;
 
 /// What is made of one file. Whoever makes elements of it has the same count.
 #[derive(Clone, Debug)]
@@ -83,12 +83,12 @@ impl Default for Made {
     }
 }
 
-/// Returns about how many bytes an element has.
+/// Returns about how many bytes an element has: escapes of JSON are not counted, since this is done for each element.
 fn size(element: &Element) -> u64 {
     let texts = [&element.text, &element.text_as_html];
     let texts: usize = texts.into_iter().flatten().map(String::len).sum();
     let metadata: u64 = element.metadata.iter().map(member).sum();
-    ELEMENT_BYTES + texts as u64 + metadata
+    (ELEMENT_OVERHEAD + texts) as u64 + metadata
 }
 
 fn member((name, value): (&String, &Value)) -> u64 {

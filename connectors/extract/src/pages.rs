@@ -6,13 +6,12 @@
 
 use dpe_connector::content::{Element, Metadata, Page};
 
+use crate::made::ELEMENT_OVERHEAD;
+
 /// The most bytes of text a page has, but for the one element that goes beyond it. Escaped in the
 /// most wasteful way, six bytes for each, a page still fits the smallest message of a runner
 /// (32 MiB, §34) together with its envelope.
 const PAGE_BYTES: usize = 4 << 20;
-
-/// What an element costs besides its texts: names of members, category, punctuation.
-const ELEMENT_OVERHEAD: usize = 64;
 
 /// Spreads elements over pages; none if there is nothing to read.
 pub(crate) fn of(elements: Vec<Element>) -> Vec<Page> {
@@ -76,6 +75,7 @@ fn beginnings(elements: &[Element]) -> Vec<usize> {
     beginnings
 }
 
+/// Returns how many bytes an element has, its metadata as JSON: with every version as now, or pages would end elsewhere.
 fn size(element: &Element) -> usize {
     let texts = [&element.text, &element.text_as_html];
     let texts: usize = texts.into_iter().flatten().map(String::len).sum();
