@@ -29,6 +29,7 @@ use crate::{Document, ExtractError, xml};
 use styles::Styles;
 
 pub(in crate::formats) use meta::declare;
+pub(in crate::formats) use text::spaces;
 
 /// Reads a text. Its pages are those between declared page breaks.
 ///

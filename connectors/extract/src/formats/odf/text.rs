@@ -15,6 +15,14 @@ const MAX_SPACES: usize = 1000;
 /// Spaces in a row that cost no more than what says them.
 const FREE_SPACES: usize = 16;
 
+/// Returns how many spaces are written where so many are said to be in a row, and how many of those are
+/// repetitions, for which there is so much room.
+pub(in crate::formats) fn spaces(declared: usize, room: usize) -> (usize, usize) {
+    let count = declared.min(MAX_SPACES);
+    let repeated = count.saturating_sub(FREE_SPACES).min(room);
+    (count.min(FREE_SPACES + repeated), repeated)
+}
+
 /// A paragraph under construction.
 #[derive(Debug, Default)]
 pub(super) struct Line<'t> {
@@ -84,10 +92,9 @@ impl<'t> Reader<'_, '_, '_, 't> {
     /// Adds spaces; more of them than the element has bytes are repetitions.
     fn spaces(&mut self, node: Node<'t, 't>, line: &mut Line<'t>) {
         let count = xml::attribute(node, "c").and_then(|count| count.parse().ok());
-        let count = usize::min(count.unwrap_or(1), MAX_SPACES);
-        let more = count.saturating_sub(FREE_SPACES).min(self.repeats);
-        self.repeats -= more;
-        line.inline.push(&" ".repeat(count.min(FREE_SPACES + more)));
+        let (count, repeated) = spaces(count.unwrap_or(1), self.repeats);
+        self.repeats -= repeated;
+        line.inline.push(&" ".repeat(count));
     }
 
     /// Adds words with their reading in parentheses behind them.
@@ -114,5 +121,19 @@ impl<'t> Reader<'_, '_, '_, 't> {
                 _ => self.footnotes.push((label, body)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spaces;
+
+    #[test]
+    fn spaces_beyond_a_few_are_written_as_far_as_there_is_room() {
+        assert_eq!(spaces(0, 0), (0, 0));
+        assert_eq!(spaces(16, 0), (16, 0));
+        assert_eq!(spaces(20, 100), (20, 4));
+        assert_eq!(spaces(20, 3), (19, 3));
+        assert_eq!(spaces(usize::MAX, usize::MAX), (1000, 984));
     }
 }

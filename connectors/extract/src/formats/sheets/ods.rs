@@ -16,9 +16,6 @@ const MAX_REPEATED: usize = 100_000;
 /// How many bytes their texts may have.
 const MAX_REPEATED_BYTES: u64 = 16 << 20;
 
-/// Spaces in a row that cost no more than what says them.
-const FREE_SPACES: u64 = 16;
-
 /// No program takes more rows; cells beyond are nowhere.
 const MOST_ROWS: u32 = 1 << 20;
 
@@ -185,11 +182,10 @@ impl Reader {
 
     /// Adds spaces; more of them than the element has bytes are repetitions.
     fn spaces(&mut self, count: u32) {
-        let count = u64::from(count.min(1000));
         let room = MAX_REPEATED_BYTES.saturating_sub(self.repeated_bytes);
-        let more = count.saturating_sub(FREE_SPACES).min(room);
-        self.repeated_bytes += more;
-        self.push(&" ".repeat(count.min(FREE_SPACES + more) as usize));
+        let (count, repeated) = odf::spaces(count as usize, room as usize);
+        self.repeated_bytes += repeated as u64;
+        self.push(&" ".repeat(count));
     }
 
     fn open_cell(&mut self, tag: &Tag<'_>) {
