@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 
 use dpe_connector::content::{Category, Metadata};
+use encoding_rs::{Encoding, UTF_8};
 
+use super::part;
 use crate::elements::Elements;
 use crate::formats::{html, plain};
 use crate::times;
@@ -50,7 +52,7 @@ enum Kind {
 struct Property<'l> {
     name: String,
     parameters: Vec<(&'l str, &'l str)>,
-    value: &'l str,
+    value: Cow<'l, str>,
 }
 
 /// Adds what the entries of a calendar say. `false` if that is nothing: the text is no calendar, or all that its
@@ -72,7 +74,7 @@ pub(super) fn add(text: &str, elements: &mut Elements) -> bool {
                 open.pop();
             }
             "METHOD" if open == ["VCALENDAR"] => {
-                entries.method = Some(unescaped(property.value));
+                entries.method = Some(unescaped(&property.value));
             }
             _ if is_entry(&open) => entries.add(&property),
             _ => {}
@@ -118,7 +120,7 @@ impl<'e> Entries<'e> {
     fn add(&mut self, property: &Property<'_>) {
         if property.name == "X-ALT-DESC" {
             let is_page = property.parameter("FMTTYPE") == Some("text/html");
-            self.page = is_page.then(|| unescaped(property.value));
+            self.page = is_page.then(|| unescaped(&property.value));
             return;
         }
         let known = READ.iter().find(|known| known.0 == property.name);
@@ -135,24 +137,24 @@ impl<'e> Entries<'e> {
         let zone = property.parameter("TZID");
         match kind {
             Kind::Title => {
-                let title = unescaped(property.value);
+                let title = unescaped(&property.value);
                 self.elements
                     .push_text(Category::Title, &title, &Metadata::new());
             }
-            Kind::Time => self.fact(name, &time(property.value, zone)),
+            Kind::Time => self.fact(name, &time(&property.value, zone)),
             Kind::Times => {
                 for value in property.value.split(',') {
                     let ends = value.split('/').map(|end| time(end, zone));
                     self.fact(name, &ends.collect::<Vec<_>>().join("/"));
                 }
             }
-            Kind::Value => self.fact(name, unescaped(property.value).trim()),
+            Kind::Value => self.fact(name, unescaped(&property.value).trim()),
             Kind::Person => {
                 let said = said("field", name);
                 self.elements
                     .push_text(Category::EmailAddress, &person(property), &said);
             }
-            Kind::Text => self.paragraphs(name, &unescaped(property.value)),
+            Kind::Text => self.paragraphs(name, &unescaped(&property.value)),
         }
     }
 
@@ -189,11 +191,29 @@ fn lines(text: &str) -> Vec<Cow<'_, str>> {
     let mut lines: Vec<Cow<'_, str>> = Vec::new();
     for line in text.lines() {
         match (line.strip_prefix([' ', '\t']), lines.last_mut()) {
+            (_, Some(last)) if last.ends_with('=') && is_quoted_printable(last) => {
+                last.to_mut().pop();
+                last.to_mut().push_str(line);
+            }
             (Some(rest), Some(last)) => last.to_mut().push_str(rest),
             _ => lines.push(line.into()),
         }
     }
     lines
+}
+
+/// Whether a line is written as vCalendar 1.0 has it; it then goes on where it ends in `=`.
+fn is_quoted_printable(line: &str) -> bool {
+    let near = &line[..line.floor_char_boundary(256)];
+    let head = near.split(':').next().unwrap_or_default();
+    let mut parameters = head.split([';', '=']).skip(1);
+    parameters.any(|value| value.eq_ignore_ascii_case("quoted-printable"))
+}
+
+fn quoted_printable(value: &str, charset: Option<&str>) -> String {
+    let bytes = part::quoted_printable(value.as_bytes());
+    let encoding = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+    encoding.unwrap_or(UTF_8).decode(&bytes).0.into_owned()
 }
 
 /// Takes a line apart: `NAME;PARAMETER="a:b":value`.
@@ -211,11 +231,16 @@ fn property(line: &str) -> Option<Property<'_>> {
             b':' if !is_quoted => {
                 parts.push(&line[start..at]);
                 let parameters = parts.iter().skip(1);
-                return Some(Property {
+                let mut property = Property {
                     name: parts[0].trim().to_ascii_uppercase(),
                     parameters: parameters.filter_map(|one| one.split_once('=')).collect(),
-                    value: line[at + 1..].trim_end(),
-                });
+                    value: line[at + 1..].trim_end().into(),
+                };
+                if is_quoted_printable(line) {
+                    let charset = property.parameter("CHARSET");
+                    property.value = quoted_printable(&property.value, charset).into();
+                }
+                return Some(property);
             }
             _ => {}
         }
@@ -236,7 +261,7 @@ fn person(property: &Property<'_>) -> String {
     let scheme = property.value.get(..7);
     let address = match scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:")) {
         true => &property.value[7..],
-        false => property.value,
+        false => &property.value,
     };
     match property.parameter("CN") {
         Some(name) if name != address && !address.is_empty() => format!("{name} <{address}>"),
@@ -367,6 +392,16 @@ mod tests {
             "once",
         ];
         assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn words_of_earlier_calendars_are_decoded() {
+        // The encoding of RFC 2045, as vCalendar 1.0 names it in parameters.
+        let entry = "BEGIN:VCALENDAR\nBEGIN:VEVENT\n\
+            SUMMARY;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:Gr=FC=DFe=\n aus K=\nempten\n\
+            LOCATION;QUOTED-PRINTABLE:Caf=C3=A9\nCONTACT:a=\nURL:b=3D\nEND:VEVENT\nEND:VCALENDAR\n";
+        let texts: Vec<String> = read(entry).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, ["Grüße aus Kempten", "Café", "a=", "b=3D"]);
     }
 
     #[test]

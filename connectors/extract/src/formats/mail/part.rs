@@ -333,7 +333,7 @@ fn without_line_end(bytes: &[u8]) -> &[u8] {
 }
 
 /// Undoes quoted-printable; what is no escape stays as it is.
-fn quoted_printable(body: &[u8]) -> Vec<u8> {
+pub(super) fn quoted_printable(body: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(body.len());
     for line in body.split_inclusive(|byte| *byte == b'\n') {
         let text = line.trim_ascii_end();
