@@ -106,11 +106,12 @@ impl Anchored {
         let Some(anchored) = self.anchors.get(&character).copied() else {
             return (pictures, texts);
         };
-        // Once a group is read it is not there again: no program anchors one twice.
+        // Once a group or a text is read it is not there again: no program anchors a shape twice.
         let members = self.groups.remove(&anchored);
         for id in members.unwrap_or_else(|| vec![anchored]) {
             pictures.extend(self.picture(id, document, reading));
-            let text = self.shapes.get(&id).map(|shape| shape.text.clone());
+            let shape = self.shapes.get_mut(&id);
+            let text = shape.map(|shape| std::mem::take(&mut shape.text));
             texts.extend(text.filter(|text| !text.is_empty()));
         }
         (pictures, texts)
@@ -122,13 +123,36 @@ impl Anchored {
         document: &[u8],
         reading: &mut Reading<'_>,
     ) -> Option<Picture> {
-        let shape = self.shapes.get(&shape)?;
+        let shape = self.shapes.get_mut(&shape)?;
         let place = self.store.get(shape.picture.checked_sub(1)?)?;
         let mut picture = self.known.picture(*place as usize, || {
             let record = Records(document.get(*place as usize..)?).next()?;
             escher::picture(&record, reading)
         })?;
-        picture.alt = shape.description.clone();
+        picture.alt = std::mem::take(&mut shape.description);
         Some(picture)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Anchored;
+    use crate::Limits;
+    use crate::formats::escher::Shape;
+    use crate::reading::Reading;
+
+    #[test]
+    fn text_of_a_shape_is_written_once_however_many_anchors_name_it() {
+        let mut anchored = Anchored::default();
+        let shape = Shape {
+            text: "drawn".to_owned(),
+            ..Shape::default()
+        };
+        anchored.shapes.insert(7, shape);
+        anchored.anchors.extend([(1, 7), (2, 7)]);
+        let limits = Limits::default();
+        let mut reading = Reading::new(&limits, 1);
+        assert_eq!(anchored.at(1, b"", &mut reading).1, ["drawn"]);
+        assert!(anchored.at(2, b"", &mut reading).1.is_empty());
     }
 }
