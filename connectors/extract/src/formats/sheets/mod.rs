@@ -15,6 +15,8 @@ mod xlsb;
 mod xlsx;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::iter::Peekable;
+use std::str::Chars;
 
 use dpe_connector::content::{Category, DocumentHead, Metadata, Page};
 
@@ -194,7 +196,12 @@ fn furniture_texts(coded: &str) -> Vec<String> {
         match characters.next() {
             Some('&') => part.push("&"),
             Some('L' | 'C' | 'R') => texts.push(part.take().text),
-            Some('P' | 'N') => part.leave_out_number(),
+            Some(code @ ('P' | 'N')) => {
+                part.leave_out_number();
+                if code == 'P' {
+                    skip_offset(&mut characters);
+                }
+            }
             Some('"') => while characters.next().is_some_and(|next| next != '"') {},
             Some('K') => {
                 let mut digits = 0;
@@ -213,6 +220,16 @@ fn furniture_texts(coded: &str) -> Vec<String> {
     texts
 }
 
+/// Passes over what is added to the number of a page (`&P+1`).
+fn skip_offset(characters: &mut Peekable<Chars<'_>>) {
+    let mut ahead = characters.clone();
+    let is_signed = ahead.next().is_some_and(|sign| matches!(sign, '+' | '-'));
+    if is_signed && ahead.next_if(char::is_ascii_digit).is_some() {
+        while ahead.next_if(char::is_ascii_digit).is_some() {}
+        *characters = ahead;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::furniture_texts;
@@ -225,5 +242,8 @@ mod tests {
         );
         assert!(furniture_texts("&C&A&R&D &T").is_empty());
         assert!(furniture_texts("&LPage &P&R&8| Seite &P").is_empty());
+        assert_eq!(furniture_texts("&CBudget &P"), ["Budget"]);
+        assert!(furniture_texts("&LPage &P+12&R&P-1").is_empty());
+        assert_eq!(furniture_texts("&L&P - Draft&R&P+x"), ["- Draft", "+x"]);
     }
 }
