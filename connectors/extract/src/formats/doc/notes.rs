@@ -28,12 +28,13 @@ pub(super) fn notes(fib: &Fib, tables: &[u8]) -> BTreeMap<usize, Note> {
     let macros = furniture + lengths.furniture as usize;
     let comments = macros + lengths.macros as usize;
     let endnotes = comments + lengths.comments as usize;
-    #[rustfmt::skip]
-    let kinds = [
-        (Kind::Note, Table::FootnoteMarks, Table::FootnoteTexts, footnotes, lengths.footnotes),
-        (Kind::Comment, Table::CommentMarks, Table::CommentTexts, comments, lengths.comments),
-        (Kind::Note, Table::EndnoteMarks, Table::EndnoteTexts, endnotes, lengths.endnotes),
-    ];
+    let (marks, texts) = (Table::FootnoteMarks, Table::FootnoteTexts);
+    let of_footnotes = (Kind::Note, marks, texts, footnotes, lengths.footnotes);
+    let (marks, texts) = (Table::CommentMarks, Table::CommentTexts);
+    let of_comments = (Kind::Comment, marks, texts, comments, lengths.comments);
+    let (marks, texts) = (Table::EndnoteMarks, Table::EndnoteTexts);
+    let of_endnotes = (Kind::Note, marks, texts, endnotes, lengths.endnotes);
+    let kinds = [of_footnotes, of_comments, of_endnotes];
     // In Word 6 endnotes are elsewhere.
     let kinds = kinds.into_iter().take(if fib.is_old { 2 } else { 3 });
     let mut found = BTreeMap::new();

@@ -1,9 +1,9 @@
 //! Properties of paragraphs and characters: runs of the stream, kept in pages of 512 bytes
 //! ([MS-DOC] §2.4.6, §2.9.33 and on).
 
-use crate::little_endian::{u16_at, u32_at};
-
 use std::collections::HashSet;
+
+use crate::little_endian::{u16_at, u32_at};
 
 const PAGE: usize = 512;
 

@@ -114,7 +114,6 @@ impl Reader<'_, '_, '_, '_> {
                     self.inline(node, line)?;
                 }
                 // Properties of whatever it is.
-                // Properties of whatever it is.
                 name if name.ends_with("Pr") => {}
                 _ => self.inline(node, line)?,
             }
