@@ -360,6 +360,89 @@ fn paragraphs_of_letters_of_one_width_in_rtf_are_code_unless_most_are() {
 }
 
 #[test]
+fn words_before_a_tab_in_rtf_are_no_labels() {
+    let spoken =
+        br"{\rtf1\pard\fi-720\li720 Q.\tab Did you see it?\par A.\tab Yes.\par Mix.\tab To stir.\par\bullet\tab\par}";
+    let expected = [
+        (Category::NarrativeText, "Q.\tDid you see it?"),
+        (Category::NarrativeText, "A.\tYes."),
+        (Category::NarrativeText, "Mix.\tTo stir."),
+    ];
+    assert_eq!(elements(&read(spoken), 0), expected);
+    let counted = br"{\rtf1\pard\fi-720\li720 A.\tab one\par B.\tab two\par}";
+    let expected = [(Category::ListItem, "one"), (Category::ListItem, "two")];
+    assert_eq!(elements(&read(counted), 0), expected);
+}
+
+/// Returns a document of RTF in which most is in a font of letters of many widths, and no code.
+fn rich(text: &str) -> Extraction {
+    let head = r"{\rtf1\deff0{\fonttbl{\f0\froman Times;}{\f1\fmodern\fprq1 Courier;}\
+        {\f2\fmodern\fcharset128\fprq1 MS Mincho;}}{\stylesheet{\s1 heading 1;}{\s2 HTML Preformatted;}}";
+    let most = r"{\pard A paragraph of text that is longer than all the others together, and in Times\par}";
+    read(format!("{head}{most}{text}}}").as_bytes())
+}
+
+#[test]
+fn east_asian_fonts_in_rtf_are_no_code() {
+    let japanese = rich(r"{\pard\f2 \u26085?\u26412?\u35486?\par}");
+    let expected = (Category::NarrativeText, "\u{65E5}\u{672C}\u{8A9E}");
+    assert_eq!(elements(&japanese, 0)[1], expected);
+}
+
+#[test]
+fn headings_and_items_in_letters_of_code_in_rtf_are_read_like_others() {
+    let link = r#"{\field{\*\fldinst HYPERLINK "http://a.example/"}{\fldrslt link}}"#;
+    let read = rich(&format!(
+        r"{{\pard\ls1\f1   an item {link}\par}}{{\pard\fi-360\li360\f1 1.\tab typed {link}\par}}{{\pard\s1\f1   INT. HOUSE\par}}"
+    ));
+    let expected = [
+        (Category::ListItem, "an item link"),
+        (Category::ListItem, "typed link"),
+        (Category::Title, "INT. HOUSE"),
+    ];
+    assert_eq!(elements(&read, 0)[1..], expected);
+    for item in &read.pages[0].elements[1..3] {
+        assert!(item.metadata.contains_key("links"), "{item:?}");
+    }
+}
+
+#[test]
+fn letters_in_tables_and_notes_of_rtf_do_not_make_code_or_text_of_others() {
+    let after_table = rich(r"{\trowd\cellx99\pard\intbl a cell\cell\row}{\pard\f1   code()\par}");
+    assert_eq!(
+        elements(&after_table, 0)[2],
+        (Category::CodeSnippet, "  code()")
+    );
+    let after_code =
+        rich(r"{\trowd\cellx99\pard\intbl\f1 cell()\cell\row}{\pard\par\pard Short\par}");
+    assert_eq!(
+        elements(&after_code, 0)[2],
+        (Category::NarrativeText, "Short")
+    );
+    let around_note = rich(r"{\pard\f1   code({\footnote\pard\f0 A note})\par}");
+    assert_eq!(
+        elements(&around_note, 0)[1],
+        (Category::CodeSnippet, "  code([^1])")
+    );
+}
+
+#[test]
+fn what_a_style_of_rtf_calls_code_is_code_whatever_most_is_written_in() {
+    let head = r"{\rtf1\deff0{\fonttbl{\f0\froman Times;}{\f1\fmodern Courier;}}{\stylesheet{\s2 HTML Preformatted;}}";
+    let link = r#"{\field{\*\fldinst HYPERLINK "http://a.example/"}{\fldrslt here}}"#;
+    let text =
+        format!(r"{{\pard\s2\f1   code()\par}}{{\pard\f1  All is in Courier, {link}\par}}}}");
+    let read = read(format!("{head}{text}").as_bytes());
+    let expected = [
+        (Category::CodeSnippet, "  code()"),
+        (Category::NarrativeText, "All is in Courier, here"),
+    ];
+    assert_eq!(elements(&read, 0), expected);
+    let last = &read.pages[0].elements[1];
+    assert!(last.metadata.contains_key("links"), "{last:?}");
+}
+
+#[test]
 fn characters_of_fonts_of_signs_in_rtf_are_those_signs() {
     let fonts = r"{\rtf1{\fonttbl{\f0 Arial;}{\f3\fcharset2 Symbol;}{\f4\fcharset2 Wingdings;}}";
     let words = r"\f0 True{\f3\u210\'d2}{\f3\u945\'61\'62} {\f4\'fc\u-3844\'fc}\par}";

@@ -32,6 +32,7 @@ mod sheets;
 mod source;
 mod story;
 mod summary;
+mod typed;
 
 use dpe_connector::content::{DocumentHead, Metadata};
 

@@ -8,6 +8,7 @@ use dpe_connector::content::{DocumentHead, Metadata, Page};
 use crate::elements::Link;
 use crate::flow::{Container, Flow, title};
 use crate::formats::role::Role;
+use crate::formats::typed::Typed;
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline, Picture};
 use crate::reading::Reading;
@@ -27,8 +28,19 @@ pub(crate) struct Paragraph {
     /// Depth from 0 and order of a list's item.
     pub(crate) item: Option<(usize, bool)>,
     pub(crate) role: Role,
+    /// Whether the role is only told by letters of one width.
+    pub(crate) is_by_width: bool,
     /// Whether it is in a cell.
     pub(crate) in_table: bool,
+    /// How it stands, if it may be an item whose label is typed.
+    pub(crate) typed: Option<Typed>,
+}
+
+impl Paragraph {
+    /// Whether it is written as code.
+    fn is_code(&self) -> bool {
+        self.role.is_code() && self.heading.is_none() && self.item.is_none() && !self.in_table
+    }
 }
 
 /// What a row says about one of its cells.
@@ -87,7 +99,7 @@ impl Story {
 
     /// Ends the paragraph.
     pub(crate) fn end_paragraph(&mut self, paragraph: Paragraph) {
-        let flat = match paragraph.role.is_code() && !paragraph.in_table {
+        let flat = match paragraph.is_code() {
             true => self.inline.take_code(),
             false => self.inline.take(),
         };
@@ -241,14 +253,14 @@ fn grid(rows: &[Row]) -> Grid {
     grid
 }
 
-/// Makes lines of code the paragraphs they are.
+/// Makes lines that are code only by the width of their letters the paragraphs they are.
 pub(crate) fn forget_code_lines(blocks: &mut [Block]) {
     for block in blocks {
         if let Block::Paragraph(paragraph, flat) = block
-            && paragraph.role == Role::CodeLine
+            && paragraph.is_by_width
         {
             paragraph.role = Role::Text;
-            flat.text = flat.text.trim().to_owned();
+            flat.trim();
         }
     }
 }

@@ -256,6 +256,7 @@ impl<'d, 'r, 'l> Reader<'d, 'r, 'l> {
             item,
             in_table: properties.in_table || properties.depth > 0,
             role: self.styles.role(run.style),
+            ..Paragraph::default()
         };
         (paragraph, properties)
     }

@@ -7,16 +7,18 @@ use super::reader::Reader;
 use crate::flow::Container;
 use crate::formats::fields;
 use crate::formats::story::{self, Block};
+use crate::formats::typed;
 
 impl Reader<'_, '_> {
     pub(super) fn end_story(&mut self, kind: Kind) {
         let paragraph = self.paragraph();
-        self.label = None;
+        self.resume_paragraph();
         let Some(story) = self.stories.pop() else {
             return;
         };
         self.furniture_stories -= usize::from(kind.is_furniture());
-        let blocks = story.finish(paragraph);
+        let mut blocks = story.finish(paragraph);
+        typed::make_items(&mut blocks);
         match kind {
             Kind::Box => self.story().anchor(None, blocks),
             Kind::Footnote => {

@@ -11,7 +11,6 @@ mod picture;
 mod reader;
 mod sheet;
 mod token;
-mod typed;
 mod words;
 
 use crate::format::Format;

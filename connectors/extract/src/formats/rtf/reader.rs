@@ -6,11 +6,11 @@ use super::group::{Destination, Encoding, Ending, Group, Kind};
 use super::picture::PictureData;
 use super::sheet::{Facts, Fonts, Styles, heading_level};
 use super::token::{Token, Tokens};
-use super::typed::{Label, TypedLists};
 use crate::ExtractError;
 use crate::codepage::WESTERN;
 use crate::formats::role::Role;
 use crate::formats::story::{self, Block, CellForm, Paragraph, Story};
+use crate::formats::typed::{self, Label, Typed};
 use crate::reading::Reading;
 use crate::reason::Reason;
 
@@ -43,8 +43,9 @@ pub(super) struct Reader<'r, 'l> {
     pub(super) shape_name: String,
     pub(super) shape_value: String,
     pub(super) label: Option<String>,
-    typed: TypedLists,
     widths: Widths,
+    /// What the paragraphs were so far in which stories stand.
+    interrupted: Vec<(Widths, Option<String>)>,
     /// Bytes of paragraphs that are code by the width of their letters, and of others.
     of_width: (usize, usize),
     pub(super) row: RowForm,
@@ -74,6 +75,13 @@ struct Widths {
     has_others: bool,
 }
 
+impl Widths {
+    /// Whether all characters are of fonts of one width.
+    fn are_fixed(self) -> bool {
+        self.has_fixed && !self.has_others
+    }
+}
+
 /// What a row's definition says.
 #[derive(Debug, Default)]
 pub(super) struct RowForm {
@@ -101,8 +109,8 @@ impl<'r, 'l> Reader<'r, 'l> {
             shape_name: String::new(),
             shape_value: String::new(),
             label: None,
-            typed: TypedLists::default(),
             widths: Widths::default(),
+            interrupted: Vec::new(),
             of_width: (0, 0),
             row: RowForm::default(),
             body: Story::default(),
@@ -153,6 +161,7 @@ impl<'r, 'l> Reader<'r, 'l> {
     pub(super) fn finish(mut self) -> (Facts, Vec<Block>) {
         let paragraph = self.paragraph();
         let mut blocks = self.body.finish(paragraph);
+        typed::make_items(&mut blocks);
         // Who writes everything with letters of one width does not mean code.
         if self.of_width.0 > self.of_width.1 {
             story::forget_code_lines(&mut blocks);
@@ -176,6 +185,11 @@ impl<'r, 'l> Reader<'r, 'l> {
         self.furniture_stories > 0
     }
 
+    /// Goes on with the paragraph in which a story stood.
+    pub(super) fn resume_paragraph(&mut self) {
+        (self.widths, self.label) = self.interrupted.pop().unwrap_or_default();
+    }
+
     /// Begins a story of its own.
     pub(super) fn open_story(&mut self, kind: Kind) {
         let is_reached = self.group.destination != Destination::Nowhere;
@@ -191,6 +205,8 @@ impl<'r, 'l> Reader<'r, 'l> {
             self.story().inline().push(&label);
         }
         self.stories.push(Story::default());
+        let paragraph = (std::mem::take(&mut self.widths), self.label.take());
+        self.interrupted.push(paragraph);
         self.furniture_stories += usize::from(kind.is_furniture());
         self.group.destination = Destination::Story;
         self.group.ending = Ending::Story(kind);
@@ -206,20 +222,21 @@ impl<'r, 'l> Reader<'r, 'l> {
         let is_item = properties.is_listed || !label.is_empty();
         let depth = usize::try_from(properties.list_level).unwrap_or(0);
         let ordered = label.contains(|character: char| character.is_alphanumeric() && label != "o");
+        let item = is_item.then_some((depth, ordered));
+        let by_style = self.styles.role(properties.style);
+        let is_text = heading.is_none() && item.is_none() && !properties.in_table;
+        let is_by_width = is_text && by_style == Role::Text && self.widths.are_fixed();
         Paragraph {
             heading,
-            item: is_item.then_some((depth, ordered)),
+            item,
             in_table: properties.in_table,
-            role: self.role(),
-        }
-    }
-
-    fn role(&self) -> Role {
-        let by_style = self.styles.role(self.group.properties.style);
-        let is_code = self.widths.has_fixed && !self.widths.has_others;
-        match by_style {
-            Role::Text if is_code => Role::CodeLine,
-            role => role,
+            role: if is_by_width {
+                Role::CodeLine
+            } else {
+                by_style
+            },
+            is_by_width,
+            typed: None,
         }
     }
 
@@ -227,42 +244,42 @@ impl<'r, 'l> Reader<'r, 'l> {
     pub(super) fn end_paragraph(&mut self) {
         self.flush();
         let mut paragraph = self.paragraph();
+        let length = self.story().inline().text().len();
+        match self.widths.are_fixed() {
+            true => self.of_width.0 += length,
+            false => self.of_width.1 += length,
+        }
         let is_text = paragraph.heading.is_none() && paragraph.item.is_none();
         // Tabs of headers and footers part what stands left and right.
         if is_text && !paragraph.in_table && !self.is_in_furniture() {
-            paragraph.item = self.typed_item();
+            self.stand(&mut paragraph);
         }
         self.label = None;
         self.widths = Widths::default();
-        let length = self.story().inline().text().len();
-        match paragraph.role {
-            Role::CodeLine => self.of_width.0 += length,
-            _ => self.of_width.1 += length,
-        }
         self.story().end_paragraph(paragraph);
     }
 
-    /// Takes the label off an item that has it as text.
-    fn typed_item(&mut self) -> Option<(usize, bool)> {
+    /// Says how a paragraph stands, and whether it begins as an item does whose label is typed.
+    fn stand(&mut self, paragraph: &mut Paragraph) {
         let properties = self.group.properties;
-        let label = Label::of(self.story().inline().text());
-        match label.filter(|_| properties.first_indent < 0) {
-            Some(label) => {
-                self.story().inline().drop_start(label.length);
-                Some((self.typed.depth(properties.indent), label.is_ordered))
-            }
-            // Blank paragraphs are room between items.
-            None if self.story().inline().is_blank() => None,
-            None => {
-                self.typed.pass(properties.indent);
-                None
-            }
+        let is_code = paragraph.role.is_code() && !paragraph.is_by_width;
+        let hangs = properties.first_indent < 0 && !is_code;
+        let inline = self.story().inline();
+        let label = hangs.then(|| Label::of(inline.text())).flatten();
+        // Blank paragraphs are room between items.
+        paragraph.typed = (!inline.is_blank()).then_some(Typed {
+            indent: properties.indent,
+            label,
+        });
+        if label.is_some() && paragraph.is_by_width {
+            (paragraph.role, paragraph.is_by_width) = (Role::Text, false);
         }
     }
 
     pub(super) fn end_cell(&mut self) {
         self.flush();
         self.label = None;
+        self.widths = Widths::default();
         self.story().end_cell();
     }
 

@@ -16,6 +16,9 @@ const MAX_ROWS: usize = 65_536;
 /// A longer text about the document says nothing about it.
 const ABOUT_BYTES: usize = 64 * 1024;
 
+/// Code pages of fonts whose letters are of one width whatever they are for.
+const EAST_ASIAN: [u16; 4] = [932, 936, 949, 950];
+
 /// The fonts.
 #[derive(Debug, Default)]
 pub(super) struct Fonts {
@@ -73,7 +76,9 @@ impl Fonts {
         let Some(number) = self.number.take() else {
             return;
         };
-        if is_fixed && self.fixed.len() < MAX_ROWS {
+        // Chinese, Japanese and Korean have one width in the fonts of their books as well.
+        let pages = EAST_ASIAN.map(|page| Some(Encoding::Page(page)));
+        if is_fixed && !pages.contains(&encoding) && self.fixed.len() < MAX_ROWS {
             self.fixed.insert(number);
         }
         if let Some(encoding) = encoding
