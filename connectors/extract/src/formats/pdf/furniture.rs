@@ -167,7 +167,7 @@ fn edges(elements: &[Element]) -> Vec<(usize, bool)> {
 }
 
 /// Returns the indexes of the texts of the page itself.
-fn texts(elements: &[Element]) -> impl Iterator<Item = usize> {
+pub(super) fn texts(elements: &[Element]) -> impl Iterator<Item = usize> {
     let is_text = |element: &Element| {
         !matches!(
             element.category,
