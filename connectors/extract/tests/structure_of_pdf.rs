@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use dpe_connector::content::Element;
+use dpe_connector::content::{Category, Element};
 use dpe_extract::{Extraction, Input, Limits, extract};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -249,4 +249,139 @@ fn headings_of_the_outline_are_titles_with_its_levels() {
             prose()
         ]
     );
+}
+
+/// A file of one page with a structure of these kids; `C` is a font of fixed pitch.
+fn tagged(painted: &[String], kids: &str, more: &[&str]) -> Vec<u8> {
+    let mut objects = vec![
+        PAGE.replace("/F 5 0 R", "/F 5 0 R/C 6 0 R").into_bytes(),
+        stream("", painted.concat().as_bytes()),
+        FONT.into(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Courier>>".to_vec(),
+        format!("<</K<</S/Document/Pg 3 0 R/K[{kids}]>>>>").into_bytes(),
+    ];
+    objects.extend(more.iter().map(|object| object.as_bytes().to_vec()));
+    pdf("/StructTreeRoot 7 0 R/Outlines 8 0 R", "", &objects)
+}
+
+#[test]
+fn levels_of_tagged_headings_stay_with_numbers_and_with_an_outline() {
+    let texts = ["A Book", "1 One", "1.1 Two", "1.2 Three", "Four"];
+    let painted = (0..).zip(texts);
+    let painted = painted.map(|(mcid, said)| content(mcid, (50, 700 - 30 * mcid), said));
+    let painted: Vec<String> = painted.collect();
+    let kids = "<</S/H1/K 0>><</S/H2/K 1>><</S/H3/K 2>><</S/H3/K 3>><</S/P/K 4>>";
+    let titles = [
+        "Title1: A Book",
+        "Title2: 1 One",
+        "Title3: 1.1 Two",
+        "Title3: 1.2 Three",
+    ];
+    let without = tagged(&painted, kids, &[]);
+    assert_eq!(said(&read(&without))[..4], titles);
+    assert_eq!(said(&read(&without))[4], "NarrativeText: Four");
+    let outline = [
+        "<</First 9 0 R>>",
+        "<</Title(1 One)/Dest[3 0 R/Fit]/Next 10 0 R>>",
+        "<</Title(Four)/Dest[3 0 R/Fit]>>",
+    ];
+    let with = read(&tagged(&painted, kids, &outline));
+    assert_eq!(said(&with)[..4], titles);
+    assert_eq!(said(&with)[4], "Title1: Four");
+    let titles = with.pages[0].elements.iter();
+    let mut names = titles.flat_map(|title| title.metadata.keys());
+    assert!(names.all(|name| name == "level"));
+}
+
+/// Lists of labels and texts; a label is in Courier.
+fn lists(lists: &[&[(&str, &str)]]) -> Vec<(String, bool)> {
+    let (mut painted, mut kids, mut mcid) = (Vec::new(), String::new(), 0);
+    for list in lists {
+        kids += "<</S/L/K[";
+        for (label, text) in *list {
+            let top = 700 - 20 * mcid;
+            painted.push(content(mcid, (50, top), label).replace("/F 10", "/C 10"));
+            painted.push(content(mcid + 1, (70, top), text));
+            let (label, text) = (mcid, mcid + 1);
+            kids += &format!("<</S/LI/K[<</S/Lbl/K {label}>><</S/LBody/K {text}>>]>>");
+            mcid += 2;
+        }
+        kids += "]>><</S/P/K 99>>";
+    }
+    painted.push(content(99, (50, 50), "A paragraph in the end"));
+    let read = read(&tagged(&painted, &kids, &[]));
+    let items = read.pages[0].elements.iter();
+    let items = items.filter(|item| item.category == Category::ListItem);
+    let items = items.map(|item| {
+        let ordered = item.metadata.get("ordered") == Some(&true.into());
+        (item.text.clone().unwrap(), ordered)
+    });
+    items.collect()
+}
+
+#[test]
+fn letters_that_fonts_draw_as_bullets_are_none_of_the_text() {
+    let items = lists(&[
+        &[("o", "An item"), ("o", "Another")],
+        &[("a", "First"), ("b", "Second"), ("o", "Last")],
+        &[("o", "Alone")],
+        &[("1", "One")],
+    ]);
+    let expected = [
+        ("An item", false),
+        ("Another", false),
+        ("a First", true),
+        ("b Second", true),
+        ("o Last", true),
+        ("Alone", false),
+        ("1 One", true),
+    ];
+    let expected = expected.map(|(text, ordered)| (text.to_owned(), ordered));
+    assert_eq!(items, expected);
+}
+
+#[test]
+fn dash_at_the_beginning_of_an_item_stays_unless_it_stands_apart() {
+    let painted = [
+        content(0, (50, 700), "-").replace("(-) Tj", "[(-)-20(p name)] TJ"),
+        content(1, (50, 680), "-").replace("(-) Tj", "[(-)-1500(An item)] TJ"),
+        content(2, (50, 660), "-").replace("(-) Tj", "[(-)5(5 degrees)] TJ"),
+        content(3, (50, 640), "-").replace("(-) Tj", "[(\\225)-20(Close)] TJ"),
+    ];
+    let items = (0..4).map(|mcid| format!("<</S/LI/K<</S/LBody/K {mcid}>>>>"));
+    let kids = format!("<</S/L/K[{}]>>", items.collect::<String>());
+    let read = read(&tagged(&painted, &kids, &[]));
+    let expected = ["-p name", "An item", "-5 degrees", "Close"];
+    assert_eq!(
+        said(&read),
+        expected.map(|text| format!("ListItem: {text}"))
+    );
+}
+
+#[test]
+fn content_that_is_named_again_and_again_is_there_once() {
+    let code = content(0, (50, 700), "let a = 1;").replace("/F 10", "/C 10");
+    let painted = [
+        code,
+        content(1, (50, 600), "Prose, as most of the page is."),
+    ];
+    let kids = format!("<</S/P/K[{}]>><</S/P/K[1 1 1]>>", "0 ".repeat(1000));
+    assert_eq!(
+        said(&read(&tagged(&painted, &kids, &[]))),
+        [
+            "CodeSnippet: let a = 1;",
+            "NarrativeText: Prose, as most of the page is."
+        ]
+    );
+}
+
+#[test]
+fn page_that_is_nearly_all_artifact_is_read_by_its_layout() {
+    let painted = [
+        content(0, (50, 760), "A page of thirty letters or so"),
+        paragraph("/Artifact <<>>", 700),
+        paragraph("/Artifact <<>>", 600),
+    ];
+    let read = read(&tagged(&painted, "<</S/P/K 0>>", &[]));
+    assert_eq!(said(&read)[1..], [prose(), prose()]);
 }

@@ -32,52 +32,45 @@ pub(super) fn declare(pages: &mut [Vec<Element>], entries: &[Entry]) {
         }
     }
     let (mut found, mut deepest) = (0, 0);
-    let mut declared: Vec<Vec<usize>> = Vec::new();
     for (elements, entries) in pages.iter_mut().zip(of_pages) {
         let mut sheet = Sheet::of(elements);
         for entry in entries {
             if let Some(range) = sheet.find(&Said::of(&entry.title)) {
-                sheet.join(range, entry.level);
                 found += 1;
-                deepest = deepest.max(entry.level);
+                deepest = deepest.max(sheet.declare(range, entry.level));
             }
         }
-        declared.push(sheet.declared);
     }
     if found * 2 >= entries.len() && found > 0 {
-        lower(pages, &declared, deepest);
+        lower(pages, deepest);
     }
 }
 
 /// Puts headings that are not declared below those that are; what comes before the first stays as it is.
-fn lower(pages: &mut [Vec<Element>], declared: &[Vec<usize>], deepest: usize) {
-    let first = declared.iter().position(|declared| !declared.is_empty());
-    let of_numbers = of_numbers(pages, declared);
-    for (page, (elements, declared)) in pages.iter_mut().zip(declared).enumerate() {
-        let begin = declared.iter().min().copied().unwrap_or_default();
-        for (at, element) in elements.iter_mut().enumerate() {
-            let is_before = first.is_none_or(|first| page < first || page == first && at < begin);
-            let is_guessed = element.category == Category::Title && !declared.contains(&at);
-            if is_guessed && !is_before {
-                let number = levels::depth(element);
-                let level = number.and_then(|depth| of_numbers.get(&depth));
-                let level = level.cloned().unwrap_or((deepest + 1).into());
-                element.metadata.insert("level".to_owned(), level);
-            }
+fn lower(pages: &mut [Vec<Element>], deepest: usize) {
+    let of_numbers = of_numbers(pages);
+    let mut is_before = true;
+    for element in pages.iter_mut().flatten() {
+        let is_declared = levels::is_declared(element);
+        is_before &= !is_declared;
+        if element.category == Category::Title && !is_declared && !is_before {
+            let number = levels::depth(element);
+            let level = number.and_then(|depth| of_numbers.get(&depth));
+            let level = level.cloned().unwrap_or((deepest + 1).into());
+            element.metadata.insert("level".to_owned(), level);
         }
     }
 }
 
 /// Returns the levels that the declared headings with numbers have, by how many numbers those are.
-fn of_numbers(pages: &[Vec<Element>], declared: &[Vec<usize>]) -> BTreeMap<usize, Value> {
+fn of_numbers(pages: &[Vec<Element>]) -> BTreeMap<usize, Value> {
     let mut levels = BTreeMap::new();
-    for (elements, declared) in pages.iter().zip(declared) {
-        for title in declared.iter().filter_map(|&at| elements.get(at)) {
-            if let Some(depth) = levels::depth(title)
-                && let Some(level) = title.metadata.get("level")
-            {
-                levels.entry(depth).or_insert_with(|| level.clone());
-            }
+    let titles = pages.iter().flatten();
+    for title in titles.filter(|element| levels::is_declared(element)) {
+        if let Some(depth) = levels::depth(title)
+            && let Some(level) = title.metadata.get("level")
+        {
+            levels.entry(depth).or_insert_with(|| level.clone());
         }
     }
     levels
@@ -88,8 +81,6 @@ struct Sheet<'e> {
     elements: &'e mut Vec<Element>,
     /// What each element says; `None` if it is no part of a heading.
     said: Vec<Option<Said>>,
-    /// Indexes of the titles that are declared.
-    declared: Vec<usize>,
 }
 
 impl<'e> Sheet<'e> {
@@ -98,20 +89,23 @@ impl<'e> Sheet<'e> {
         Self {
             said: said.collect(),
             elements,
-            declared: Vec::new(),
         }
     }
 
-    /// Makes one title of the elements of a range.
-    fn join(&mut self, range: Range<usize>, level: usize) {
+    /// Makes one title of the elements of a range, and returns its level: that which it has already, if it is declared.
+    fn declare(&mut self, range: Range<usize>, level: usize) -> usize {
         let start = range.start;
-        let gone = range.len() - 1;
         self.said.splice(range.clone(), [None]);
-        join(self.elements, range, level);
-        for at in self.declared.iter_mut().filter(|at| **at > start) {
-            *at -= gone;
+        if levels::is_declared(&self.elements[start]) {
+            return levels::level(&self.elements[start]);
         }
-        self.declared.push(start);
+        join(self.elements, range, level);
+        level
+    }
+
+    /// Whether an element is a title whose level was declared before.
+    fn is_declared(&self, at: usize) -> bool {
+        levels::is_declared(&self.elements[at])
     }
 
     /// Returns the elements that say what is wanted; those that look most like a heading, and of several the first.
@@ -122,6 +116,8 @@ impl<'e> Sheet<'e> {
         // `Chapter 3` above its heading.
         if let Some(above) = range.start.checked_sub(1)
             && self.elements[above].category == Category::Title
+            && !self.is_declared(above)
+            && !self.is_declared(range.start)
             && self.said[above].as_ref().is_some_and(Said::is_number)
         {
             range.start -= 1;
@@ -136,6 +132,10 @@ impl<'e> Sheet<'e> {
         let mut plain = 0;
         for (end, part) in (start..).zip(parts) {
             let part = part.as_ref()?;
+            // What the structure declares is whole.
+            if end > start && (self.is_declared(start) || self.is_declared(end)) {
+                return None;
+            }
             match &mut whole {
                 None => whole = Some(part.clone()),
                 Some(whole) => whole.rest.push_str(&part.all()),
@@ -146,7 +146,10 @@ impl<'e> Sheet<'e> {
                 _ => 1,
             };
             let whole = whole.as_ref()?;
-            if whole.is(wanted) {
+            // A number alone may be that of an item, or of the page.
+            let is_title = self.elements[start].category == Category::Title;
+            let is_sure = is_title || !wanted.rest.is_empty() || whole.kind == wanted.kind;
+            if is_sure && whole.is(wanted) {
                 return Some((plain, start..end + 1));
             }
             if !wanted.rest.starts_with(&whole.rest) {
@@ -180,6 +183,7 @@ fn join(elements: &mut Vec<Element>, range: Range<usize>, level: usize) {
     let text = texts.collect::<Vec<_>>().join(" ");
     let mut title = Element::text(Category::Title, text);
     title.metadata.insert("level".to_owned(), level.into());
+    levels::declare(std::slice::from_mut(&mut title));
     let links = parts
         .into_iter()
         .filter_map(|mut part| part.metadata.remove("links"));
@@ -290,7 +294,7 @@ mod tests {
     use dpe_connector::content::{Category, Element};
     use serde_json::Value;
 
-    use super::{Said, declare};
+    use super::{Said, declare, levels};
     use crate::formats::pdf::outline::Entry;
 
     fn title(text: &str, level: u64) -> Element {
@@ -352,6 +356,46 @@ mod tests {
                 (None, "the first"),
             ]
         );
+    }
+
+    #[test]
+    fn levels_that_the_structure_declares_stay_and_guessed_ones_go_below() {
+        let mut tagged = vec![title("1 One", 2), title("Two", 4), text("Three")];
+        levels::declare(&mut tagged);
+        let laid_out = vec![title("Guessed", 1), title("2 Numbered", 1)];
+        let mut pages = [tagged, laid_out];
+        let entries = [entry("One", 0, 1), entry("Two", 0, 1), entry("Three", 0, 3)];
+        declare(&mut pages, &entries);
+        let said = [(Some(2), "1 One"), (Some(4), "Two"), (Some(3), "Three")];
+        assert_eq!(titles(&pages[0]), said);
+        let said = [(Some(5), "Guessed"), (Some(2), "2 Numbered")];
+        assert_eq!(titles(&pages[1]), said);
+    }
+
+    #[test]
+    fn titles_that_the_structure_declares_are_not_put_together() {
+        let mut tagged = vec![title("Chapter 1", 1), title("First", 2), text("Part")];
+        levels::declare(&mut tagged);
+        let said = tagged.clone();
+        let mut pages = [tagged];
+        declare(
+            &mut pages,
+            &[entry("First", 0, 1), entry("First Part", 0, 1)],
+        );
+        assert_eq!(pages[0], said);
+    }
+
+    #[test]
+    fn number_of_an_entry_without_more_is_no_item_and_no_number_of_a_page() {
+        let mut item = text("3.");
+        item.category = Category::ListItem;
+        let said = vec![item, text("3"), text("Some text")];
+        let mut pages = [said.clone(), vec![title("3", 2)], vec![text("Chapter 3")]];
+        let entries = [0, 1, 2].map(|page| entry("Chapter 3", page, 1));
+        declare(&mut pages, &entries);
+        assert_eq!(pages[0], said);
+        assert_eq!(titles(&pages[1]), [(Some(1), "3")]);
+        assert_eq!(titles(&pages[2]), [(Some(1), "Chapter 3")]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Levels of headings by their numbers.
 //!
 //! The parser ranks the headings of each page alone, where a section may be the largest. `1.2` is below `1`, wherever
-//! both stand; a heading without a number is as deep as those of its page that look alike. What the file declares is not
-//! known here.
+//! both stand; a heading without a number is as deep as those of its page that look alike. What the file declares is
+//! kept; how it does is not known here.
 
 use dpe_connector::content::{Category, Element};
 use serde_json::Value;
@@ -13,9 +13,31 @@ const LEAST_NUMBERED: usize = 3;
 /// As many as the formats have that declare levels.
 const DEEPEST: usize = 6;
 
-/// Gives the headings of all pages their levels.
+/// Metadata of titles whose levels are declared, while they are put in order; no element has it in the end.
+const DECLARED: &str = "level_is_declared";
+
+/// Keeps the levels of all titles.
+pub(super) fn declare(elements: &mut [Element]) {
+    for title in elements.iter_mut().filter(|element| is_title(element)) {
+        title.metadata.insert(DECLARED.to_owned(), true.into());
+    }
+}
+
+/// Whether the level of a title is declared.
+pub(super) fn is_declared(element: &Element) -> bool {
+    is_title(element) && element.metadata.contains_key(DECLARED)
+}
+
+/// Makes plain titles of those whose levels are declared.
+pub(super) fn forget_declared(elements: &mut [Element]) {
+    for element in elements {
+        element.metadata.remove(DECLARED);
+    }
+}
+
+/// Gives the headings of all pages their levels, unless those are declared.
 pub(super) fn settle(pages: &mut [Vec<Element>]) {
-    let titles = pages.iter().flatten().filter(|element| is_title(element));
+    let titles = pages.iter().flatten().filter(|element| is_guessed(element));
     let depths: Vec<usize> = titles.filter_map(depth).collect();
     if depths.len() < LEAST_NUMBERED || depths.iter().all(|depth| *depth == 1) {
         return;
@@ -23,7 +45,7 @@ pub(super) fn settle(pages: &mut [Vec<Element>]) {
     for elements in pages {
         let mut titles: Vec<&mut Element> = elements
             .iter_mut()
-            .filter(|element| is_title(element))
+            .filter(|element| is_guessed(element))
             .collect();
         let numbered: Vec<(usize, usize)> = titles
             .iter()
@@ -47,7 +69,11 @@ fn is_title(element: &Element) -> bool {
     element.category == Category::Title
 }
 
-fn level(title: &Element) -> usize {
+fn is_guessed(element: &Element) -> bool {
+    is_title(element) && !is_declared(element)
+}
+
+pub(super) fn level(title: &Element) -> usize {
     let level = title.metadata.get("level").and_then(Value::as_u64);
     level
         .and_then(|level| usize::try_from(level).ok())
@@ -75,7 +101,7 @@ mod tests {
     use dpe_connector::content::{Category, Element};
     use serde_json::Value;
 
-    use super::settle;
+    use super::{declare, forget_declared, settle};
 
     fn page(titles: &[(u64, &str)]) -> Vec<Element> {
         let title = |&(level, text): &(u64, &str)| {
@@ -106,6 +132,20 @@ mod tests {
         ];
         settle(&mut pages);
         assert_eq!(levels(&pages), [1, 1, 2, 2, 2, 3, 4, 2, 1, 3]);
+    }
+
+    #[test]
+    fn levels_that_are_declared_stay_whatever_the_numbers_say() {
+        let said = page(&[(2, "1 One"), (3, "1.1 Two"), (3, "1.2 Three")]);
+        let mut pages = [
+            said.clone(),
+            page(&[(3, "2 Four"), (1, "2.1 Five"), (1, "2.2 Six")]),
+        ];
+        declare(&mut pages[0]);
+        settle(&mut pages);
+        assert_eq!(levels(&pages), [2, 3, 3, 1, 2, 2]);
+        forget_declared(&mut pages[0]);
+        assert_eq!(pages[0], said);
     }
 
     #[test]

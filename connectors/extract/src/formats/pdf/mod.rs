@@ -34,6 +34,8 @@ mod tagged;
 mod text_string;
 mod weight;
 mod winding;
+mod words;
+mod writer;
 mod written;
 
 use std::collections::HashSet;
@@ -164,14 +166,12 @@ fn pages(
     numbers::take(&mut texts, &mut labels);
     furniture::mark(&mut texts, &labels);
     levels::settle(&mut texts);
-    let entries = outline::entries(sheets.file, ids);
-    headings::declare(&mut texts, &entries);
-    if entries.is_empty() {
-        headings::declare(&mut texts, &sheets.headings);
-    }
+    headings::declare(&mut texts, &sheets.headings);
+    headings::declare(&mut texts, &outline::entries(sheets.file, ids));
     let mut pages = Vec::new();
     for (mut elements, label) in texts.into_iter().zip(labels) {
         reading.page()?;
+        levels::forget_declared(&mut elements);
         accents::drop_stray(&mut elements);
         leaders::shorten(&mut elements);
         let mut page_metadata = Metadata::new();

@@ -209,7 +209,10 @@ mod tests {
     }
 
     fn declared(labels: &[&str]) -> Vec<Option<String>> {
-        labels.iter().map(|label| Some((*label).to_owned())).collect()
+        labels
+            .iter()
+            .map(|label| Some((*label).to_owned()))
+            .collect()
     }
 
     /// Nothing is taken, and no label given.
@@ -231,7 +234,12 @@ mod tests {
         take(&mut pages, &mut declared(&["iv", "5", "6", "7"]));
         assert_eq!(
             texts(&pages),
-            [vec!["a", "b", "c", "d"], vec!["e", "6"], vec!["f"], vec!["7"]]
+            [
+                vec!["a", "b", "c", "d"],
+                vec!["e", "6"],
+                vec!["f"],
+                vec!["7"]
+            ]
         );
     }
 
@@ -277,7 +285,10 @@ mod tests {
     #[test]
     fn years_that_follow_each_other_are_text() {
         let said = ["2019", "2020", "2021"];
-        let said: Vec<_> = said.iter().map(|year| page(&[year, "Income", "b"])).collect();
+        let said: Vec<_> = said
+            .iter()
+            .map(|year| page(&[year, "Income", "b"]))
+            .collect();
         stay(&said, &[None, None, None]);
     }
 

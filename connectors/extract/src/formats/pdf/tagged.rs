@@ -4,15 +4,17 @@
 //! Structures are often broken, or hold a part of the page only. Then nothing is returned, and the layout decides.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
 
 use dpe_connector::content::{Category, Element};
 use serde_json::Value;
 
-use super::lines::{self, Gap, Lines, Pen, Shown};
+use super::levels;
+use super::lines::{self, Lines, Shown};
 use super::marks::{End, Mark};
 use super::outline::Entry;
 use super::structure::{Block, Kind, Part, Row, Structure};
+use super::words;
+use super::writer::Writer;
 use crate::flow::{Container, Flow};
 use crate::grid::{Cell, Grid};
 use crate::inline::{Flat, Inline};
@@ -21,11 +23,20 @@ use crate::made::Made;
 /// Percent of the letters of a page that its structure holds, at least.
 const LEAST_LETTERS: usize = 90;
 
-/// Percent of the words of the layout that are found, at least.
-const LEAST_WORDS: usize = 95;
-
 /// On a page with so many times more letters of fixed pitch than others they are the letters of its text.
 const TYPEWRITTEN: usize = 9;
+
+/// A text with more letters of dense scripts than this part of its others is no code.
+const DENSE: usize = 3;
+
+/// On pages with more letters of artifacts these are not more than those of the content.
+const MOST_ARTIFACTS: usize = 300;
+
+/// Letters that Courier New and Wingdings have as bullets.
+const LETTER_BULLETS: &str = "oØüvqnlwu";
+
+/// Labels of more pieces are none.
+const LABEL_PIECES: usize = 16;
 
 /// Deeper lists are as deep as this.
 const MOST_LISTS: usize = 32;
@@ -40,19 +51,30 @@ pub(super) fn elements(
 ) -> Option<Vec<Element>> {
     let mut sheet = Sheet::new(page, shown);
     let mut flow = Flow::of(made);
-    for block in structure.pages.get(page)? {
-        sheet.add(block, &mut flow);
+    let lists = structure.pages.get(page)?;
+    // Items that follow each other are those of a list.
+    let lists = lists.chunk_by(|one, next| is_item(one) && is_item(next));
+    for blocks in lists {
+        sheet.bullets = sheet.letters_as_bullets(blocks);
+        for block in blocks {
+            sheet.add(block, &mut flow);
+        }
     }
-    let held = sheet.letters(true);
-    if held == 0 || held * 100 < (held + sheet.letters(false)) * LEAST_LETTERS {
+    let held = sheet.letters(|mark, is_taken| is_taken && !is_artifact(mark));
+    let content = sheet.letters(|mark, _| !is_artifact(mark));
+    let artifacts = sheet.letters(|mark, _| is_artifact(mark));
+    if held == 0 || held * 100 < content * LEAST_LETTERS || artifacts > held.max(MOST_ARTIFACTS) {
         return None;
     }
+    let left_out = std::mem::take(&mut sheet.left_out);
     let [heads, rest, feet] = sheet.rest(made);
+    let mut blocks = flow.finish().1.into_vec();
+    levels::declare(&mut blocks);
     let mut elements = heads;
-    elements.extend(flow.finish().1.into_vec());
+    elements.extend(blocks);
     elements.extend(rest);
     elements.extend(feet);
-    if !has_words(&elements, laid_out) {
+    if !words::are_found(&elements, &left_out, laid_out) {
         return None;
     }
     if !structure.has_headings {
@@ -87,6 +109,10 @@ struct Sheet<'s> {
     is_taken: Vec<bool>,
     /// Indexes by the number of the mark.
     marked: HashMap<i64, Vec<usize>>,
+    /// Letters that are the bullets of the list that is read, with their depths.
+    bullets: BTreeSet<(usize, char)>,
+    /// Those that were left out.
+    left_out: Vec<char>,
 }
 
 impl<'s> Sheet<'s> {
@@ -99,7 +125,7 @@ impl<'s> Sheet<'s> {
         }
         let letters = |is_fixed: bool| -> usize {
             let shown = shown.iter().filter(|shown| shown.is_fixed == is_fixed);
-            shown.map(|shown| shown.text.len()).sum()
+            shown.map(|shown| shown.text.chars().count()).sum()
         };
         Self {
             page,
@@ -107,6 +133,8 @@ impl<'s> Sheet<'s> {
             is_taken: vec![false; shown.len()],
             shown,
             marked,
+            bullets: BTreeSet::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -130,16 +158,16 @@ impl<'s> Sheet<'s> {
             Part::Content { page, number, .. } if *page == self.page => Some(*number),
             _ => None,
         });
-        let numbers: Vec<i64> = numbers.collect();
+        // Each is there once, however often it is named.
+        let mut seen = BTreeSet::new();
+        let numbers: Vec<i64> = numbers.filter(|number| seen.insert(*number)).collect();
         let all = numbers.iter().filter_map(|number| self.marked.get(number));
         let all: Vec<usize> = all.flatten().copied().collect();
-        let mut letters = all.iter().map(|&at| &self.shown[at]);
-        let mut letters = letters
-            .by_ref()
-            .filter(|shown| !shown.text.trim().is_empty());
+        let letters = all.iter().map(|&at| &self.shown[at]);
+        let mut letters = letters.filter(|shown| !shown.text.trim().is_empty());
         let is_code = letters.next().is_some_and(|first| first.is_fixed)
             && letters.all(|shown| shown.is_fixed);
-        if self.is_typewritten || !is_code {
+        if self.is_typewritten || !is_code || self.is_dense(&all) {
             return None;
         }
         for number in numbers {
@@ -159,13 +187,65 @@ impl<'s> Sheet<'s> {
         Some(lines.join("\n"))
     }
 
+    /// Whether a good part of the letters is of scripts whose letters are equally wide in all fonts.
+    fn is_dense(&self, all: &[usize]) -> bool {
+        let letters = all.iter().flat_map(|&at| self.shown[at].text.chars());
+        let letters = letters.filter(|letter| letter.is_alphanumeric());
+        let (dense, others): (Vec<char>, Vec<char>) =
+            letters.partition(|letter| words::is_dense(*letter) || words::is_hangul(*letter));
+        dense.len() * DENSE > others.len()
+    }
+
+    /// Returns the letters that some fonts draw as bullets, of items whose labels do not differ.
+    fn letters_as_bullets(&self, blocks: &[Block]) -> BTreeSet<(usize, char)> {
+        let mut letters: BTreeMap<usize, Vec<Option<char>>> = BTreeMap::new();
+        for block in blocks {
+            if let Block::Text(Kind::Item(depth), parts) = block {
+                let label = self.label(parts);
+                if !label.trim().is_empty() {
+                    letters.entry(*depth).or_default().push(sole_letter(&label));
+                }
+            }
+        }
+        let alike = letters.into_iter().filter_map(|(depth, letters)| {
+            let first = (*letters.first()?)?;
+            let is_bullet = letters.len() > 1 || LETTER_BULLETS.contains(first);
+            let are_alike = letters.iter().all(|letter| *letter == Some(first));
+            (is_bullet && are_alike).then_some((depth, first))
+        });
+        alike.collect()
+    }
+
+    /// Returns what the number or bullet of an item says.
+    fn label(&self, parts: &[Part]) -> String {
+        let numbers = parts.iter().filter_map(|part| match part {
+            Part::Content {
+                page,
+                number,
+                is_label: true,
+                ..
+            } if *page == self.page => Some(number),
+            _ => None,
+        });
+        let shown = numbers
+            .filter_map(|number| self.marked.get(number))
+            .flatten();
+        shown
+            .map(|&at| self.shown[at].text.as_str())
+            .take(LABEL_PIECES)
+            .collect()
+    }
+
     fn add_item(&mut self, depth: usize, parts: &[Part], flow: &mut Flow) {
         let is_label = |part: &&Part| matches!(part, Part::Content { is_label: true, .. });
         let (labels, texts): (Vec<_>, Vec<_>) = parts.iter().partition(is_label);
         let label = self.flat(labels).text;
         let mut writer = Writer::default();
         // A bullet is a drawing, a number is text.
-        let mut ordered = label.contains(char::is_alphanumeric);
+        let letter = sole_letter(&label);
+        let bullet = letter.filter(|letter| self.bullets.contains(&(depth, *letter)));
+        self.left_out.extend(bullet);
+        let mut ordered = label.contains(char::is_alphanumeric) && bullet.is_none();
         if ordered {
             writer.inline.push(&label);
             writer.tail = label.chars().last();
@@ -246,12 +326,10 @@ impl<'s> Sheet<'s> {
         writer.finish()
     }
 
-    /// Returns how many letters of content have been taken, or have not.
-    fn letters(&self, is_taken: bool) -> usize {
+    /// Returns how many letters there are with such marks, in blocks or not.
+    fn letters(&self, is_meant: impl Fn(&Mark, bool) -> bool) -> usize {
         let shown = self.shown.iter().zip(&self.is_taken);
-        let shown = shown.filter(|(shown, taken)| {
-            **taken == is_taken && !matches!(shown.mark, Mark::Artifact(_))
-        });
+        let shown = shown.filter(|(shown, taken)| is_meant(&shown.mark, **taken));
         let letters = shown.flat_map(|(shown, _)| shown.text.chars());
         letters.filter(|letter| letter.is_alphanumeric()).count()
     }
@@ -290,6 +368,10 @@ impl<'s> Sheet<'s> {
     }
 }
 
+fn is_artifact(mark: &Mark) -> bool {
+    matches!(mark, Mark::Artifact(_))
+}
+
 fn paragraphs(category: Category, lines: Lines, made: &Made) -> Vec<Element> {
     let mut flow = Flow::of(made);
     for paragraph in lines.paragraphs {
@@ -316,86 +398,15 @@ fn blank_columns(rows: &[Row], texts: &[Vec<Flat>]) -> BTreeSet<usize> {
     blank
 }
 
-/// A text that is put together from what is painted.
-#[derive(Default)]
-struct Writer {
-    inline: Inline,
-    pen: Pen,
-    /// The last letter; `None` where a line begins.
-    tail: Option<char>,
-    link: Option<Rc<str>>,
-    is_bullet_awaited: bool,
+fn is_item(block: &Block) -> bool {
+    matches!(block, Block::Text(Kind::Item(_), _))
 }
 
-impl Writer {
-    fn write(&mut self, shown: &Shown, link: Option<&Rc<str>>) {
-        let gap = self.pen.move_to(shown);
-        let mut text = shown.text.as_str();
-        if matches!(gap, Gap::Line | Gap::Paragraph) || self.tail.is_none() {
-            text = text.trim_start();
-        }
-        if self.is_bullet_awaited {
-            text = without_bullet(text);
-        }
-        if text.is_empty() {
-            return;
-        }
-        self.is_bullet_awaited = false;
-        let mut before = [0; 4];
-        let before = self.tail.map(|tail| &*tail.encode_utf8(&mut before));
-        let is_apart = match gap {
-            Gap::None => false,
-            Gap::Space => !text.starts_with(char::is_whitespace),
-            Gap::Line | Gap::Paragraph => {
-                !before.is_some_and(|before| lines::is_dense(before, text))
-            }
-        };
-        if is_apart {
-            self.separate();
-        }
-        if self.link.as_ref() != link {
-            if self.link.is_some() {
-                self.inline.close_link();
-            }
-            if let Some(link) = link {
-                self.inline.open_link(link);
-            }
-            self.link = link.cloned();
-        }
-        self.inline.push(text);
-        self.tail = text.chars().last();
-    }
-
-    /// Writes a space after a word.
-    fn separate(&mut self) {
-        if self.tail.is_some_and(|tail| !tail.is_whitespace()) {
-            self.inline.push(" ");
-            self.tail = Some(' ');
-        }
-    }
-
-    fn line_break(&mut self) {
-        self.inline.line_break();
-        self.tail = None;
-    }
-
-    fn finish(mut self) -> Flat {
-        if self.link.is_some() {
-            self.inline.close_link();
-        }
-        self.inline.take()
-    }
-}
-
-/// Returns a text without the bullet at its beginning.
-fn without_bullet(text: &str) -> &str {
-    let is_bullet = |sign: char| {
-        "•◦▪▫■□●○–—-·‣⁃➢➔✓✔❖◆◇".contains(sign) || ('\u{F000}'..='\u{F0FF}').contains(&sign)
-    };
-    match text.strip_prefix(is_bullet) {
-        Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => rest.trim_start(),
-        _ => text,
-    }
+/// Returns the letter of a label that is nothing else.
+fn sole_letter(label: &str) -> Option<char> {
+    let mut signs = label.trim().chars();
+    let first = signs.next().filter(|sign| sign.is_alphabetic())?;
+    signs.next().is_none().then_some(first)
 }
 
 /// Whether a text begins like `1. `, `b) ` or `(iv) `.
@@ -410,44 +421,6 @@ fn begins_with_number(text: &str) -> bool {
     let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_alphabetic());
     let is_number = (1..=8).contains(&number.len()) && (is_digits || is_letter);
     is_number && first.ends_with([')', '.'])
-}
-
-/// Whether nearly all words of the layout are there.
-fn has_words(elements: &[Element], laid_out: &[Element]) -> bool {
-    let mut left = words(elements);
-    let (mut all, mut found) = (0, 0);
-    for (word, count) in words(laid_out) {
-        all += count;
-        if let Some(left) = left.get_mut(&word) {
-            found += count.min(*left);
-        }
-    }
-    found * 100 >= all * LEAST_WORDS
-}
-
-/// Counts the words of elements; letters of scripts without spaces are words.
-fn words(elements: &[Element]) -> BTreeMap<String, usize> {
-    let mut words: BTreeMap<String, usize> = BTreeMap::new();
-    for text in elements
-        .iter()
-        .filter_map(|element| element.text.as_deref())
-    {
-        for word in text.split(|sign: char| !sign.is_alphanumeric()) {
-            let is_dense =
-                |letter: char| matches!(letter, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}');
-            let mut rest = String::new();
-            for letter in word.chars() {
-                match is_dense(letter) {
-                    true => *words.entry(letter.to_string()).or_default() += 1,
-                    false => rest.extend(letter.to_lowercase()),
-                }
-            }
-            if !rest.is_empty() {
-                *words.entry(rest).or_default() += 1;
-            }
-        }
-    }
-    words
 }
 
 /// Makes titles of texts that look like it, where the structure declares none.
