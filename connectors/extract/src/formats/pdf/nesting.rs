@@ -59,13 +59,31 @@ impl<'f> Nesting<'f> {
         if !self.follow(start)? {
             return Ok(None);
         }
-        let parsed = parse_object(self.bytes, start).ok();
-        let end = parsed.as_ref().map_or(self.bytes.len(), |(_, end)| *end);
-        self.pass(end.saturating_sub(start))?;
-        Ok(match parsed {
+        Ok(match self.parsed(start)? {
             Some((PdfObject::Stream(stream), _)) => Some(stream),
             _ => None,
         })
+    }
+
+    /// Reads the object that begins at a place, if one does, and tells where it ends.
+    ///
+    /// # Errors
+    ///
+    /// `bomb`, as above.
+    pub(super) fn object(
+        &mut self,
+        start: usize,
+    ) -> Result<Option<(PdfObject, usize)>, ExtractError> {
+        self.follow(start)?;
+        self.parsed(start)
+    }
+
+    /// Reads an object that has been followed.
+    fn parsed(&mut self, start: usize) -> Result<Option<(PdfObject, usize)>, ExtractError> {
+        let parsed = parse_object(self.bytes, start).ok();
+        let end = parsed.as_ref().map_or(self.bytes.len(), |(_, end)| *end);
+        self.pass(end.saturating_sub(start))?;
+        Ok(parsed)
     }
 
     /// Follows the object that begins at a place, as far as the parser would, and tells whether it is a stream.
@@ -74,6 +92,10 @@ impl<'f> Nesting<'f> {
     ///
     /// `bomb`, as above.
     pub(super) fn follow(&mut self, start: usize) -> Result<bool, ExtractError> {
+        // Looking at what stands at a place may take as long as all that follows it.
+        if self.left == 0 {
+            return Err(endless());
+        }
         let mut open: Vec<Open> = Vec::new();
         let mut at = start;
         loop {
@@ -105,11 +127,11 @@ impl<'f> Nesting<'f> {
     ///
     /// # Errors
     ///
-    /// `bomb` if they are too many by now.
+    /// `bomb` if they are too many by now, and from then on.
     pub(super) fn pass(&mut self, bytes: usize) -> Result<(), ExtractError> {
-        let left = self.left.checked_sub(bytes + 1);
-        self.left = left.ok_or_else(|| bomb("objects that do not end lie within each other"))?;
-        Ok(())
+        let left = self.left.checked_sub(bytes.saturating_add(1));
+        self.left = left.unwrap_or(0);
+        left.map(drop).ok_or_else(endless)
     }
 
     fn token(&self, at: usize) -> Token {
@@ -218,6 +240,10 @@ fn is_value(word: &[u8]) -> bool {
     matches!(word, b"R" | b"true" | b"false" | b"null")
 }
 
+fn endless() -> ExtractError {
+    bomb("objects that do not end lie within each other")
+}
+
 fn bomb(message: impl Into<String>) -> ExtractError {
     ExtractError::new(Reason::Bomb, message)
 }
@@ -269,5 +295,8 @@ mod tests {
         let mut nesting = Nesting::of(file.as_bytes());
         let ends = (0..10_000).find(|_| nesting.follow(0).is_err());
         assert_eq!(ends, Some(MOST_ROUNDS));
+        // A single letter would have fitted; but it is over.
+        assert!(nesting.follow(file.len() - 1).is_err());
+        assert!(nesting.pass(0).is_err());
     }
 }
