@@ -7,27 +7,37 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use unpdf::parser::raw::crypt::{self, Cipher, EncryptionParams};
-use unpdf::parser::raw::tokenizer::parse_object;
 use unpdf::parser::raw::xref::{self, XrefEntry, XrefTable};
 use unpdf::parser::raw::{PdfDict, PdfObject, PdfStream};
+
+use super::nesting::Nesting;
+use crate::ExtractError;
 
 /// Bytes of the hash of a password, up to revision 4.
 const HASH: usize = 32;
 
 /// Returns the file with the entries of its encryption as its parser expects them.
 ///
-/// Objects must have been looked at for their depth.
-pub(super) fn mended(bytes: &[u8]) -> Cow<'_, [u8]> {
+/// Objects behind their headers and trailers must have been looked at for their depth.
+///
+/// # Errors
+///
+/// `bomb` if what stands where the encryption should be is nested too deep.
+pub(super) fn mended(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ExtractError> {
+    let Some((table, trailer)) = references(bytes) else {
+        return Ok(Cow::Borrowed(bytes));
+    };
+    let Some((dict, place)) = dictionary(bytes, &table, &trailer)? else {
+        return Ok(Cow::Borrowed(bytes));
+    };
     let mended = || {
-        let (table, trailer) = references(bytes)?;
-        let (dict, place) = dictionary(bytes, &table, &trailer)?;
         let text = Entries::of(&dict)?.mended()?;
         // Nothing may move: whatever is left of the place becomes space.
         let room = place.len().checked_sub(text.len())?;
         let after = bytes.get(place.end..)?;
         Some([&bytes[..place.start], &text, &vec![b' '; room], after].concat())
     };
-    mended().map_or(Cow::Borrowed(bytes), Cow::Owned)
+    Ok(mended().map_or(Cow::Borrowed(bytes), Cow::Owned))
 }
 
 /// What opens the streams of a file.
@@ -38,12 +48,22 @@ pub(super) struct Key {
 
 impl Key {
     /// Returns the key that the empty password gives; `None` if it gives none, or if nothing is encrypted.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
-        let (table, trailer) = references(bytes)?;
-        let (dict, _) = dictionary(bytes, &table, &trailer)?;
+    ///
+    /// # Errors
+    ///
+    /// `bomb`, as [`mended`].
+    pub(super) fn of(bytes: &[u8]) -> Result<Option<Self>, ExtractError> {
+        let Some((table, trailer)) = references(bytes) else {
+            return Ok(None);
+        };
+        let dictionary = dictionary(bytes, &table, &trailer)?;
+        Ok(dictionary.and_then(|(dict, _)| Self::by(&dict, &trailer)))
+    }
+
+    fn by(dict: &PdfDict, trailer: &PdfDict) -> Option<Self> {
         let id = trailer.get(&b"ID"[..]).and_then(PdfObject::as_array);
         let id = id.and_then(|parts| parts.first()?.as_str_bytes());
-        let params = Entries::of(&dict)?.params(id.unwrap_or_default());
+        let params = Entries::of(dict)?.params(id.unwrap_or_default());
         let key = match params.revision {
             5 | 6 => crypt::authenticate_aes256(&params, b""),
             _ => crypt::authenticate_user_password(&params, b""),
@@ -94,31 +114,47 @@ fn references(bytes: &[u8]) -> Option<(XrefTable, PdfDict)> {
     }
 }
 
+type Found = Option<(PdfDict, Range<usize>)>;
+
 /// Returns the dictionary of the encryption and where it stands.
-fn dictionary(
-    bytes: &[u8],
-    table: &XrefTable,
-    trailer: &PdfDict,
-) -> Option<(PdfDict, Range<usize>)> {
-    let read = |at: usize| {
-        let start = at + memchr::memmem::find(bytes.get(at..)?, b"<<")?;
-        match parse_object(bytes, start).ok()? {
-            (PdfObject::Dict(dict), end) => Some((dict, start..end)),
-            _ => None,
-        }
-    };
-    match trailer.get(&b"Encrypt"[..])? {
-        PdfObject::Reference(number, generation) => {
-            match *table.entries.get(&(*number, *generation))? {
-                XrefEntry::Uncompressed(at) => read(at),
-                XrefEntry::Compressed(..) => None,
+fn dictionary(bytes: &[u8], table: &XrefTable, trailer: &PdfDict) -> Result<Found, ExtractError> {
+    let mut nesting = Nesting::of(bytes);
+    match trailer.get(&b"Encrypt"[..]) {
+        Some(&PdfObject::Reference(number, generation)) => {
+            match table.entries.get(&(number, generation)) {
+                Some(&XrefEntry::Uncompressed(at)) => dictionary_behind(bytes, at, &mut nesting),
+                _ => Ok(None),
             }
         }
-        PdfObject::Dict(dict) => memchr::memmem::rfind_iter(bytes, b"/Encrypt")
-            .filter_map(read)
-            .find(|(found, _)| found == dict),
-        _ => None,
+        Some(PdfObject::Dict(dict)) => {
+            for at in memchr::memmem::rfind_iter(bytes, b"/Encrypt") {
+                let found = dictionary_behind(bytes, at, &mut nesting)?;
+                if found.as_ref().is_some_and(|(found, _)| found == dict) {
+                    return Ok(found);
+                }
+            }
+            Ok(None)
+        }
+        _ => Ok(None),
     }
+}
+
+/// Reads the first dictionary behind a place. Nobody needs to have looked at it before.
+fn dictionary_behind(
+    bytes: &[u8],
+    at: usize,
+    nesting: &mut Nesting<'_>,
+) -> Result<Found, ExtractError> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let start = memchr::memmem::find(rest, b"<<");
+    nesting.pass(start.unwrap_or(rest.len()))?;
+    let Some(start) = start.map(|start| at + start) else {
+        return Ok(None);
+    };
+    Ok(match nesting.object(start)? {
+        Some((PdfObject::Dict(dict), end)) => Some((dict, start..end)),
+        _ => None,
+    })
 }
 
 /// The entries that matter (tables 20, 21 and 25).
@@ -267,11 +303,11 @@ mod tests {
         for length in ["", "/Length 16", "/Length 40"] {
             let file = changed("/Length 128", length);
             assert!(RawDocument::load(&file).is_err(), "{length}");
-            assert!(Key::of(&file).is_none(), "{length}");
-            let mended = mended(&file);
+            assert!(Key::of(&file).unwrap().is_none(), "{length}");
+            let mended = mended(&file).unwrap();
             assert_eq!(mended.len(), file.len());
             assert!(RawDocument::load(&mended).is_ok(), "{length}");
-            assert!(Key::of(&mended).is_some(), "{length}");
+            assert!(Key::of(&mended).unwrap().is_some(), "{length}");
         }
     }
 
@@ -281,13 +317,13 @@ mod tests {
         let (before, after) = FILE.split_at(at + 64);
         let file = [before, &b"00".repeat(20), after].concat();
         assert!(RawDocument::load(&file).is_err());
-        assert!(RawDocument::load(&mended(&file)).is_ok());
+        assert!(RawDocument::load(&mended(&file).unwrap()).is_ok());
     }
 
     #[test]
     fn files_that_say_all_are_left_as_they_are() {
-        assert!(matches!(mended(FILE), Cow::Borrowed(_)));
-        assert!(matches!(mended(b"%PDF-1.4"), Cow::Borrowed(_)));
-        assert!(Key::of(b"%PDF-1.4").is_none());
+        assert!(matches!(mended(FILE).unwrap(), Cow::Borrowed(_)));
+        assert!(matches!(mended(b"%PDF-1.4").unwrap(), Cow::Borrowed(_)));
+        assert!(Key::of(b"%PDF-1.4").unwrap().is_none());
     }
 }

@@ -5,11 +5,11 @@
 //! is of no interest. The rules are those of ISO 32000-1 §7.5, as loosely as the parser takes them.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use unpdf::parser::raw::stream::decompress;
 use unpdf::parser::raw::tokenizer::parse_object;
-use unpdf::parser::raw::xref::{self, XrefEntry};
+use unpdf::parser::raw::xref::{self, XrefEntry, XrefTable};
 use unpdf::parser::raw::{PdfDict, PdfObject, PdfStream};
 
 use super::content::is_space;
@@ -20,6 +20,9 @@ use crate::reason::Reason;
 
 /// What the objects of one stream come to; programs write a hundred or so into each.
 const MOST_OBJECT_BYTES: usize = 64 << 20;
+
+/// What those of all streams come to, counted as often as they are named.
+const MOST_OBJECT_BYTES_OF_ALL: usize = 256 << 20;
 
 /// Bytes of a number in a stream of references; four are enough for any file.
 const WIDEST_NUMBER: i64 = 8;
@@ -35,6 +38,7 @@ pub(super) fn checked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ExtractError> {
         nesting.follow(at + b"trailer".len())?;
     }
     let mut packed = Vec::new();
+    let mut again = HashMap::new();
     let mut check_at = |id, at, nesting: &mut Nesting<'_>| {
         if let Some(stream) = nesting.stream(at)? {
             check_references(&stream)?;
@@ -49,22 +53,41 @@ pub(super) fn checked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ExtractError> {
     }
     check_chain(bytes, &mut nesting)?;
     if let Ok((table, _)) = xref::parse_xref_chain(bytes) {
-        for (&id, &entry) in &table.entries {
+        let mut entries: Vec<_> = table.entries.iter().collect();
+        entries.sort_unstable_by_key(|(id, _)| **id);
+        for (&id, &entry) in entries {
             if let XrefEntry::Uncompressed(at) = entry
                 && !xref::object_header_at(bytes, at.min(bytes.len()), id.0, id.1)
             {
                 check_at(id, at, &mut nesting)?;
             }
         }
+        again = named_again(&table);
     }
-    let bytes = encryption::mended(bytes);
-    let key = Key::of(&bytes);
+    let bytes = encryption::mended(bytes)?;
+    let key = Key::of(&bytes)?;
+    let mut left = MOST_OBJECT_BYTES_OF_ALL;
     for (id, at) in packed {
         if let Some(stream) = nesting.stream(at)? {
-            check_objects(id, stream, key.as_ref())?;
+            let times = 1 + again.get(&id.0).copied().unwrap_or(0);
+            check_objects(id, stream, key.as_ref(), times, &mut left)?;
         }
     }
     Ok(bytes)
+}
+
+/// Returns how many numbers name objects of a stream that others have named: the parser makes as many copies.
+fn named_again(table: &XrefTable) -> HashMap<u32, usize> {
+    let mut known = HashSet::new();
+    let mut again = HashMap::new();
+    for entry in table.entries.values() {
+        if let XrefEntry::Compressed(stream, index) = *entry
+            && !known.insert((stream, index))
+        {
+            *again.entry(stream).or_insert(0) += 1;
+        }
+    }
+    again
 }
 
 /// Returns the number and generation that stand before `obj`.
@@ -145,7 +168,13 @@ fn objects(stream: &PdfStream) -> Option<(usize, usize)> {
 }
 
 /// Follows the objects of a stream; what cannot be unpacked holds none.
-fn check_objects(id: (u32, u16), stream: PdfStream, key: Option<&Key>) -> Result<(), ExtractError> {
+fn check_objects(
+    id: (u32, u16),
+    stream: PdfStream,
+    key: Option<&Key>,
+    times: usize,
+    left: &mut usize,
+) -> Result<(), ExtractError> {
     let mut stream = stream;
     if let Some(key) = key {
         key.open(id, &mut stream);
@@ -157,6 +186,13 @@ fn check_objects(id: (u32, u16), stream: PdfStream, key: Option<&Key>) -> Result
         let message = format!("a stream of objects unpacks to more than {MOST_OBJECT_BYTES} bytes");
         return Err(ExtractError::new(Reason::Bomb, message));
     }
+    *left = left
+        .checked_sub(unpacked.len().saturating_mul(times))
+        .ok_or_else(|| {
+            let message =
+                format!("streams of objects unpack to more than {MOST_OBJECT_BYTES_OF_ALL} bytes");
+            ExtractError::new(Reason::Bomb, message)
+        })?;
     let mut nesting = Nesting::of(&unpacked);
     for offset in offsets(&unpacked).take(count) {
         nesting.stream(first.wrapping_add(offset))?;
@@ -212,6 +248,41 @@ mod tests {
         for elsewhere in ["1 0 obj <<>> stream\n", "obj", "% [", "("] {
             assert_eq!(reason(&format!("{elsewhere}{deep}")), None, "{elsewhere}");
         }
+    }
+
+    #[test]
+    fn objects_where_the_encryption_should_be_are_followed_too() {
+        let deep = "[".repeat(100_000);
+        let direct = "trailer<</Root 1 0 R/Encrypt<</O()/U()>>>>";
+        for rest in [
+            format!("{direct}startxref 0 %%EOF/Encrypt<</A {deep}"),
+            format!("5 0 obj null endobj <</A {deep}\ntrailer<</Root 1 0 R/Encrypt 5 0 R>>"),
+            format!("{direct}{}", "/Encrypt ".repeat(300_000)),
+        ] {
+            let file = format!("%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\n{rest}");
+            assert_eq!(reason(&file), Some(Reason::Bomb), "{rest:.60}");
+        }
+    }
+
+    #[test]
+    fn object_that_is_named_again_and_again_is_counted_as_often() {
+        let file = |numbers: usize| {
+            let objects = "1 0 () ".to_owned() + &" ".repeat(1 << 20);
+            let references = "\x02\x05\0".repeat(numbers);
+            let head = format!(
+                "%PDF-1.5\n5 0 obj<</Type/ObjStm/N 1/First 4/Length {}>>stream\n{objects}\nendstream endobj\n",
+                objects.len()
+            );
+            format!(
+                "{head}6 0 obj<</Type/XRef/W[1 1 1]/Index[10 {numbers}]/Size {}/Length {}>>stream\n{references}\n\
+                 endstream endobj\nstartxref\n{}\n%%EOF",
+                numbers + 10,
+                references.len(),
+                head.len()
+            )
+        };
+        assert_eq!(reason(&file(10)), None);
+        assert_eq!(reason(&file(1000)), Some(Reason::Bomb));
     }
 
     #[test]
