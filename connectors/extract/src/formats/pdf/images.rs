@@ -36,6 +36,11 @@ const MOST_NAME: usize = 400;
 /// Forms within forms within forms.
 const MOST_FORMS: usize = 12;
 
+/// Bytes of the content of a page, which is too heavy to be laid out long before; one stream may be named again and
+/// again. What cannot be unpacked has cost as much as this.
+const MOST_CONTENT: usize = 96 << 20;
+const LOST_PART: usize = 1 << 20;
+
 /// Pictures drawn within the content of a page have to be larger to be more than signs, and more of them are the
 /// tiles of one.
 const LEAST_DRAWN_SIDE: usize = 16;
@@ -217,7 +222,7 @@ pub(super) fn resources<'d>(file: &'d RawDocument, page: &'d PdfDict) -> Option<
     None
 }
 
-/// Returns the content of a page, as far as it can be unpacked.
+/// Returns the content of a page, as far as it can be unpacked and is not more than anybody writes.
 pub(super) fn content(file: &RawDocument, page: &PdfDict) -> Vec<u8> {
     let parts = match entry(file, page, b"Contents") {
         Some(PdfObject::Array(parts)) => parts.as_slice(),
@@ -225,13 +230,16 @@ pub(super) fn content(file: &RawDocument, page: &PdfDict) -> Vec<u8> {
         None => &[],
     };
     let mut content = Vec::new();
+    let mut lost = 0;
     for part in parts {
-        let stream = file.resolve(part).as_stream();
-        content.extend(
-            stream
-                .and_then(|stream| decompress(stream).ok())
-                .unwrap_or_default(),
-        );
+        if content.len() + lost > MOST_CONTENT {
+            break;
+        }
+        match file.resolve(part).as_stream().map(decompress) {
+            Some(Ok(unpacked)) => content.extend(unpacked),
+            Some(Err(_)) => lost += LOST_PART,
+            None => {}
+        }
         content.push(b'\n');
     }
     content

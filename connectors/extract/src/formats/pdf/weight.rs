@@ -25,6 +25,7 @@ const SUSPICIOUS_RATIO: u64 = 100;
 /// counts as that much.
 pub(super) const HEAVY: u64 = 24 << 20;
 
+/// Forms within forms; what is deeper, or within itself, counts as too much.
 const MOST_FORMS: usize = 12;
 
 /// Unpacks all streams that are no pictures, and keeps nothing of them.
@@ -129,6 +130,9 @@ impl<'d> Weights<'d> {
             return weight;
         };
         for name in painted_names(content) {
+            if weight > HEAVY {
+                break;
+            }
             let id = objects.get(&name).and_then(PdfObject::as_reference);
             weight = weight.saturating_add(id.map_or(0, |id| self.of_form(id, resources, depth)));
         }
@@ -139,18 +143,94 @@ impl<'d> Weights<'d> {
         if let Some(weight) = self.forms.get(&id) {
             return *weight;
         }
-        // One that paints itself is painted once.
-        self.forms.insert(id, 0);
         let file = self.file;
         let stream = file.get_object(id).and_then(PdfObject::as_stream);
-        let Some(stream) = stream.filter(|stream| depth < MOST_FORMS && !is_picture(file, stream))
-        else {
+        let Some(stream) = stream.filter(|stream| !is_picture(file, stream)) else {
             return 0;
         };
+        // How often the parser paints one that paints itself, through others, grows with each of them.
+        if depth >= MOST_FORMS {
+            return HEAVY + 1;
+        }
+        self.forms.insert(id, HEAVY + 1);
         let own = entry(file, &stream.dict, b"Resources").and_then(PdfObject::as_dict);
         let content = decompress(stream).unwrap_or_default();
         let weight = self.of_content(&content, own.or(outer), depth + 1);
         self.forms.insert(id, weight);
         weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unpdf::parser::raw::RawDocument;
+
+    use super::{HEAVY, Weights};
+
+    /// Which of the pages are heavy: each is given by its content, as the forms are.
+    fn heavy(pages: &[&str], forms: &[String]) -> Vec<bool> {
+        let stream = |number: usize, kind: &str, content: &str| {
+            let length = content.len();
+            format!(
+                "{number} 0 obj <<{kind}/Length {length}>>stream\n{content}\nendstream endobj\n"
+            )
+        };
+        let names: String = (0..forms.len())
+            .map(|form| format!("/F{form} {} 0 R", form + 100))
+            .collect();
+        let mut file = format!(
+            "%PDF-1.4\n1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n3 0 obj <</XObject<<{names}>>>> endobj\n"
+        );
+        for (number, content) in forms.iter().enumerate() {
+            file += &stream(number + 100, "/Subtype/Form", content);
+        }
+        for (number, content) in pages.iter().enumerate() {
+            file += &stream(number + 50, "", content);
+            let page = number + 10;
+            let contents = number + 50;
+            file += &format!(
+                "{page} 0 obj <</Type/Page/Resources 3 0 R/Contents {contents} 0 R>> endobj\n"
+            );
+        }
+        let file = RawDocument::load(file.as_bytes()).unwrap();
+        let mut weights = Weights::new(&file);
+        let pages = (0..pages.len() as u32).map(|page| file.get_dict((page + 10, 0)).unwrap());
+        pages.map(|page| weights.of_page(page) > HEAVY).collect()
+    }
+
+    #[test]
+    fn forms_that_paint_each_other_in_circles_are_heavy() {
+        let all: String = (0..12).map(|form| format!("/F{form} Do ")).collect();
+        assert_eq!(heavy(&["/F0 Do ", "BT ET "], &vec![all; 12]), [true, false]);
+        assert_eq!(heavy(&["/F0 Do "], &["/F0 Do ".to_owned()]), [true]);
+    }
+
+    #[test]
+    fn forms_deeper_than_anybody_writes_are_heavy_and_what_they_paint_is_weighed_where_it_is_not() {
+        let chain: Vec<String> = (1..=20)
+            .map(|next| format!("/F{next} Do /F{next} Do "))
+            .collect();
+        let last = " ".repeat(1000);
+        let forms: Vec<String> = chain.into_iter().chain([last]).collect();
+        let many = "/F20 Do ".repeat(100_000);
+        assert_eq!(
+            heavy(&["/F0 Do ", "/F20 Do ", &many], &forms),
+            [true, false, true]
+        );
+    }
+
+    #[test]
+    fn stream_that_a_page_names_again_and_again_makes_it_heavy_and_is_not_joined_without_end() {
+        let stream = " ".repeat(1 << 20);
+        let file = format!(
+            "%PDF-1.4\n1 0 obj <</Type/Catalog>> endobj\n4 0 obj <</Type/Page/Contents[{}]>> endobj\n\
+             5 0 obj <</Length {}>>stream\n{stream}\nendstream endobj\n",
+            "5 0 R ".repeat(1000),
+            stream.len()
+        );
+        let file = RawDocument::load(file.as_bytes()).unwrap();
+        let page = file.get_dict((4, 0)).unwrap();
+        assert!(Weights::new(&file).of_page(page) > HEAVY);
+        assert!(super::content(&file, page).len() < 200 << 20);
     }
 }
