@@ -1,6 +1,8 @@
 //! What the file says about itself: document information, language, printed page labels
 //! (ISO 32000-1 §14.3, §14.9.2, §12.4.2).
 
+use std::collections::HashSet;
+
 use dpe_connector::content::DocumentHead;
 use unpdf::parser::raw::stream::decompress;
 use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
@@ -156,7 +158,7 @@ struct Range {
 }
 
 /// Nobody has more ranges of labels; damaged trees go in circles.
-const MOST_LABEL_NODES: usize = 10_000;
+const MOST_LABEL_NODES: usize = 20_000;
 
 /// Returns the label of each page, as printed; none if the file declares none.
 pub(super) fn labels(file: &RawDocument, count: usize) -> Vec<Option<String>> {
@@ -181,21 +183,17 @@ fn ranges(file: &RawDocument) -> Vec<Range> {
         .and_then(|catalog| catalog.get(&b"PageLabels"[..]));
     let mut open: Vec<&PdfObject> = root.into_iter().collect();
     let mut ranges = Vec::new();
-    let mut nodes = 0;
+    let mut seen = HashSet::new();
+    let (mut nodes, mut pairs) = (MOST_LABEL_NODES, MOST_LABEL_NODES);
     while let Some(node) = open.pop() {
-        nodes += 1;
-        let Some(node) = file
-            .resolve(node)
-            .as_dict()
-            .filter(|_| nodes <= MOST_LABEL_NODES)
-        else {
+        let Some(node) = file.resolve(node).as_dict() else {
             continue;
         };
-        let list = |name: &[u8]| entry(file, node, name).and_then(PdfObject::as_array);
-        open.extend(list(b"Kids").unwrap_or_default());
-        for pair in list(b"Nums").unwrap_or_default().chunks_exact(2) {
-            if ranges.len() < MOST_LABEL_NODES
-                && let Some(first) = file.resolve(&pair[0]).as_i64()
+        let kids = taken(file, node, b"Kids", &mut nodes);
+        let new = |kid: &&PdfObject| kid.as_reference().is_none_or(|id| seen.insert(id));
+        open.extend(kids.iter().filter(new));
+        for pair in taken(file, node, b"Nums", &mut pairs).chunks_exact(2) {
+            if let Some(first) = file.resolve(&pair[0]).as_i64()
                 && let Some(dict) = file.resolve(&pair[1]).as_dict()
             {
                 ranges.push(range(file, first, dict));
@@ -203,6 +201,21 @@ fn ranges(file: &RawDocument) -> Vec<Range> {
         }
     }
     ranges
+}
+
+/// Returns a list of a node of a tree (§7.9.6), as far as there is room for what it names; lists may be named again
+/// and again.
+pub(super) fn taken<'d>(
+    file: &'d RawDocument,
+    node: &'d PdfDict,
+    name: &[u8],
+    room: &mut usize,
+) -> &'d [PdfObject] {
+    let list = entry(file, node, name).and_then(PdfObject::as_array);
+    let list = list.unwrap_or_default();
+    let list = &list[..list.len().min(*room)];
+    *room -= list.len();
+    list
 }
 
 fn range(file: &RawDocument, first: i64, dict: &PdfDict) -> Range {
@@ -286,6 +299,17 @@ mod tests {
             declared("1 <</P(A-)/S/r/St 4>>"),
             [None, Some("A-iv".to_owned())]
         );
+    }
+
+    #[test]
+    fn node_of_labels_that_is_named_again_and_again_is_read_once() {
+        let kids = "4 0 R ".repeat(20_000);
+        let file = format!(
+            "%PDF-1.4\n1 0 obj <</Type/Catalog/PageLabels 4 0 R>> endobj\n\
+             4 0 obj <</Kids 5 0 R/Nums[0 <</P(A)>>]>> endobj\n5 0 obj [{kids}<</Kids 5 0 R>>] endobj\n"
+        );
+        let file = RawDocument::load(file.as_bytes()).unwrap();
+        assert_eq!(labels(&file, 1), [Some("A".to_owned())]);
     }
 
     #[test]

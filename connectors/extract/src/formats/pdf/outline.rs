@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
 
-use super::facts::entry;
+use super::facts::{entry, taken};
 use super::text_string::text_string;
 use crate::flow::title;
 
@@ -119,21 +119,38 @@ fn names(file: &RawDocument) -> HashMap<&[u8], &PdfObject> {
     let tree = entry(file, catalog, b"Names").and_then(PdfObject::as_dict);
     let mut open: Vec<&PdfObject> = Vec::new();
     open.extend(tree.and_then(|tree| tree.get(&b"Dests"[..])));
-    let mut nodes = 0;
+    let mut seen = HashSet::new();
+    let (mut nodes, mut pairs) = (MOST_NAMES, MOST_NAMES * 2);
     while let Some(node) = open.pop() {
-        nodes += 1;
-        let Some(node) = file.resolve(node).as_dict().filter(|_| nodes < MOST_NAMES) else {
+        let Some(node) = file.resolve(node).as_dict() else {
             continue;
         };
-        let list = |name: &[u8]| entry(file, node, name).and_then(PdfObject::as_array);
-        open.extend(list(b"Kids").unwrap_or_default().iter().take(MOST_NAMES));
-        for pair in list(b"Names").unwrap_or_default().chunks_exact(2) {
-            if names.len() < MOST_NAMES
-                && let Some(name) = file.resolve(&pair[0]).as_str_bytes()
-            {
+        let kids = taken(file, node, b"Kids", &mut nodes);
+        let new = |kid: &&PdfObject| kid.as_reference().is_none_or(|id| seen.insert(id));
+        open.extend(kids.iter().filter(new));
+        for pair in taken(file, node, b"Names", &mut pairs).chunks_exact(2) {
+            if let Some(name) = file.resolve(&pair[0]).as_str_bytes() {
                 names.insert(name, file.resolve(&pair[1]));
             }
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use unpdf::parser::raw::RawDocument;
+
+    use super::names;
+
+    #[test]
+    fn node_of_names_that_is_named_again_and_again_is_read_once() {
+        let kids = "4 0 R ".repeat(20_000);
+        let file = format!(
+            "%PDF-1.4\n1 0 obj <</Type/Catalog/Names<</Dests 4 0 R>>>> endobj\n\
+             4 0 obj <</Kids 5 0 R/Names[(a)[7 0 R]]>> endobj\n5 0 obj [{kids}<</Kids 5 0 R>>] endobj\n"
+        );
+        let file = RawDocument::load(file.as_bytes()).unwrap();
+        assert_eq!(names(&file).len(), 1);
+    }
 }
