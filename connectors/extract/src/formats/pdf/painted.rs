@@ -27,6 +27,9 @@ const MOST_SCOPES: usize = 256;
 /// Operations for one page.
 const MOST_OPERATIONS: usize = 5_000_000;
 
+/// Bytes of a form that take as long to be unpacked as an operation.
+const BYTES_PER_OPERATION: usize = 8;
+
 /// Returns the paragraphs that a content stream paints, each with its lines.
 pub(super) fn paragraphs(
     backend: &RawBackend,
@@ -258,6 +261,10 @@ impl<F: FnMut(Shown)> Painter<'_, F> {
         if let Some(PaintedXObject::Form(form)) = self.backend.xobject(scope, name)
             && let Some(content) = form.content
         {
+            // It has been unpacked for this, however little it paints.
+            self.left = self
+                .left
+                .saturating_sub(content.len() / BYTES_PER_OPERATION);
             let outer = self.state.clone();
             let states = std::mem::take(&mut self.states);
             self.state.page = after(form.matrix.map(f64::from), self.state.page);
