@@ -17,6 +17,9 @@ const MOST_DEPTH: usize = 100;
 /// Columns or rows of a cell.
 const MOST_SPAN: i64 = 1000;
 
+/// Bytes of an address; browsers take less.
+const MOST_ADDRESS: usize = 8 << 10;
+
 pub(super) fn structure(file: &RawDocument, bytes: &[u8], ids: &[Id]) -> Option<Structure> {
     let catalog = file.catalog().ok()?;
     catalog.get(&b"StructTreeRoot"[..])?;
@@ -36,6 +39,7 @@ pub(super) fn structure(file: &RawDocument, bytes: &[u8], ids: &[Id]) -> Option<
         found: Structure::default(),
         open: None,
         awaits_item: false,
+        links: HashMap::new(),
     };
     walk.found.pages.resize_with(ids.len(), Vec::new);
     walk.kids(root, &Around::default());
@@ -54,6 +58,8 @@ struct Walk<'d> {
     open: Option<(Kind, Vec<Part>)>,
     /// Whether the next text is the first of an item.
     awaits_item: bool,
+    /// Addresses by where they are: many elements may share one.
+    links: HashMap<*const u8, Rc<str>>,
 }
 
 /// What is known from the elements around.
@@ -149,7 +155,7 @@ impl<'d> Walk<'d> {
                 self.close();
                 self.table(dict, &around);
             }
-            Role::Label | Role::Link | Role::Inline => self.within(dict, Role::Inline, around),
+            Role::Label | Role::Link | Role::Inline => self.within(dict, role, around),
             Role::Group | Role::HeaderRows | Role::Row | Role::Cell { .. } => {
                 self.group(dict, around);
             }
@@ -185,11 +191,8 @@ impl<'d> Walk<'d> {
                     parts.push(Part::Break);
                 }
             }
-            _ => {}
-        }
-        match self.name(dict) {
-            Some(b"Lbl") => around.is_label = true,
-            Some(b"Link") => around.link = self.link(dict).or(around.link),
+            Role::Label => around.is_label = true,
+            Role::Link => around.link = self.link(dict).or(around.link),
             _ => {}
         }
         self.kids(dict, &around);
@@ -199,16 +202,25 @@ impl<'d> Walk<'d> {
         self.objects.entry(dict, b"S").and_then(PdfObject::as_name)
     }
 
-    /// Returns the address to which a link leads.
-    fn link(&self, dict: &'d PdfDict) -> Option<Rc<str>> {
+    /// Returns the address to which a link leads, unless nobody would have it.
+    fn link(&mut self, dict: &'d PdfDict) -> Option<Rc<str>> {
+        let address = self.address(dict)?;
+        if address.len() > MOST_ADDRESS {
+            return None;
+        }
+        let link = self.links.entry(address.as_ptr());
+        let link = link.or_insert_with(|| Rc::from(text_string(address)));
+        Some(Rc::clone(link))
+    }
+
+    fn address(&self, dict: &'d PdfDict) -> Option<&'d [u8]> {
         let kids = self.objects.entry(dict, b"K")?;
         let kids = kids.as_array().unwrap_or(std::slice::from_ref(kids));
         kids.iter().take(16).find_map(|kid| {
             let object = self.objects.resolve(kid).as_dict()?;
             let annotation = self.objects.entry(object, b"Obj")?.as_dict()?;
             let action = self.objects.entry(annotation, b"A")?.as_dict()?;
-            let address = self.objects.entry(action, b"URI")?.as_str_bytes()?;
-            Some(Rc::from(text_string(address)))
+            self.objects.entry(action, b"URI")?.as_str_bytes()
         })
     }
 
@@ -371,4 +383,76 @@ fn are_labels(parts: &[Part]) -> bool {
     parts
         .iter()
         .all(|part| matches!(part, Part::Content { is_label: true, .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use unpdf::parser::raw::RawDocument;
+
+    use super::super::{Block, Part};
+    use super::{MOST_ADDRESS, structure};
+
+    /// The parts of the texts on the only page of a file with these elements.
+    fn parts(elements: &str, address: &str) -> Vec<Part> {
+        let file = format!(
+            "%PDF-1.4\n1 0 obj <</Type/Catalog/StructTreeRoot 2 0 R>> endobj\n\
+             2 0 obj <</RoleMap<</Hyperlink/Link/Number/Lbl>>/K[{elements}]>> endobj\n\
+             3 0 obj <</Type/Page>> endobj\n9 0 obj <</A<</URI({address})>>>> endobj\n"
+        );
+        let bytes = file.as_bytes();
+        let file = RawDocument::load(bytes).unwrap();
+        let found = structure(&file, bytes, &[(3, 0)]).unwrap();
+        let texts = found.pages.into_iter().flatten().map(|block| match block {
+            Block::Text(_, parts) => parts,
+            Block::Table(_) => Vec::new(),
+        });
+        texts.flatten().collect()
+    }
+
+    fn link(part: &Part) -> Option<&Rc<str>> {
+        match part {
+            Part::Content { link, .. } => link.as_ref(),
+            Part::Break => None,
+        }
+    }
+
+    #[test]
+    fn links_and_labels_are_what_the_file_maps_to_them() {
+        let found = parts(
+            "<</S/P/Pg 3 0 R/K[<</S/Number/K 0>><</S/Hyperlink/K[<</Obj 9 0 R>> 1]>>]>>",
+            "a:b",
+        );
+        assert!(matches!(
+            found[0],
+            Part::Content {
+                number: 0,
+                is_label: true,
+                ..
+            }
+        ));
+        assert!(matches!(
+            found[1],
+            Part::Content {
+                number: 1,
+                is_label: false,
+                ..
+            }
+        ));
+        assert_eq!(link(&found[0]), None);
+        assert_eq!(link(&found[1]).map(|link| &**link), Some("a:b"));
+    }
+
+    #[test]
+    fn address_of_many_links_is_held_once_and_one_out_of_all_proportion_is_none() {
+        let links = "<</S/Link/Pg 3 0 R/K[<</Obj 9 0 R>> 0]>>".repeat(2);
+        let found = parts(&links, "a:b");
+        assert!(Rc::ptr_eq(
+            link(&found[0]).unwrap(),
+            link(&found[1]).unwrap()
+        ));
+        let found = parts(&links, &"a".repeat(MOST_ADDRESS + 1));
+        assert_eq!((found.len(), link(&found[0])), (2, None));
+    }
 }
