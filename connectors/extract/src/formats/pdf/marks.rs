@@ -3,6 +3,7 @@
 use unpdf::parser::raw::{PdfDict, PdfObject, RawDocument};
 
 use super::facts::entry;
+use super::images;
 use super::text_string::text_string;
 
 /// Nobody nests deeper.
@@ -51,7 +52,7 @@ enum Meaning {
 impl<'d> Marks<'d> {
     /// Returns none, for the content of a page.
     pub(super) fn of_page(file: &'d RawDocument, page: &'d PdfDict) -> Self {
-        let resources = entry(file, page, b"Resources").and_then(PdfObject::as_dict);
+        let resources = images::resources(file, page);
         let named =
             resources.and_then(|resources| entry(file, resources, b"Properties")?.as_dict());
         Self {
@@ -121,8 +122,20 @@ fn end<'o>(property: &impl Fn(&[u8]) -> Option<&'o PdfObject>) -> Option<End> {
 #[cfg(test)]
 mod tests {
     use unpdf::parser::raw::tokenizer::parse_object;
+    use unpdf::parser::raw::{PdfObject, RawDocument};
 
     use super::{End, Mark, Marks};
+
+    #[test]
+    fn names_of_marks_are_those_that_the_page_inherits() {
+        let file = "%PDF-1.4\n1 0 obj <</Type/Catalog>> endobj\n3 0 obj <</Parent 4 0 R>> endobj\n\
+            4 0 obj <</Resources<</Properties<</A<</MCID 5>>>>>>>> endobj\n";
+        let file = RawDocument::load(file.as_bytes()).unwrap();
+        let mut marks = Marks::of_page(&file, file.get_dict((3, 0)).unwrap());
+        let name = |name: &[u8]| PdfObject::Name(name.to_vec());
+        marks.open(&[name(b"P"), name(b"A")], 0);
+        assert_eq!(marks.innermost(), Mark::Content(5));
+    }
 
     #[test]
     fn innermost_mark_with_a_number_counts_and_a_meaning_is_painted_once() {
