@@ -25,6 +25,7 @@ const NAMES: [(&[u8], &[u8]); 8] = [
 pub(super) fn pictures(content: &[u8]) -> impl Iterator<Item = PdfStream> {
     let mut at = 0;
     let mut nesting = Nesting::of(content);
+    let last = last_end(content);
     std::iter::from_fn(move || {
         loop {
             let start = at + memchr::memmem::find(content.get(at..)?, b"BI")?;
@@ -41,7 +42,12 @@ pub(super) fn pictures(content: &[u8]) -> impl Iterator<Item = PdfStream> {
                 true => 0,
                 false => samples(&dict).unwrap_or(0),
             };
-            let ends = end(content, begins.checked_add(length)?)?;
+            let least = begins.checked_add(length);
+            let Some(least) = least.filter(|least| Some(*least) <= last) else {
+                // Nothing ends behind this one; it says wrong things of itself, or is none.
+                continue;
+            };
+            let ends = end(content, least)?;
             at = ends + 2;
             let raw_data = content[begins..ends].to_vec();
             return Some(PdfStream { dict, raw_data });
@@ -93,10 +99,17 @@ fn samples(dict: &PdfDict) -> Option<usize> {
 
 /// Returns where the next `EI` stands between white space.
 fn end(content: &[u8], from: usize) -> Option<usize> {
-    let ends = memchr::memmem::find_iter(content.get(from..)?, b"EI").map(|at| at + from);
+    let mut ends = memchr::memmem::find_iter(content.get(from..)?, b"EI").map(|at| at + from);
+    ends.find(|&at| is_end(content, at))
+}
+
+fn last_end(content: &[u8]) -> Option<usize> {
+    memchr::memmem::rfind_iter(content, b"EI").find(|&at| is_end(content, at))
+}
+
+fn is_end(content: &[u8], at: usize) -> bool {
     let is_space_at = |at: usize| content.get(at).is_none_or(|byte| is_space(*byte));
-    let mut ends = ends.filter(|&at| at > 0 && is_space_at(at - 1));
-    ends.find(|&at| is_space_at(at + 2))
+    at > 0 && is_space_at(at - 1) && is_space_at(at + 2)
 }
 
 #[cfg(test)]
@@ -124,6 +137,16 @@ mod tests {
     }
 
     #[test]
+    fn picture_of_absurd_size_costs_itself_only() {
+        for size in [99, i64::MAX] {
+            let content =
+                format!("BI /W {size} /H {size} ID x EI\nBI /W 2 /H 2 /BPC 8 /CS /G ID abcd EI ");
+            let found: Vec<_> = pictures(content.as_bytes()).collect();
+            assert_eq!(found.last().unwrap().raw_data, b"abcd ", "{size}");
+        }
+    }
+
+    #[test]
     fn noise_holds_no_pictures() {
         let deep = format!("BI /CS {} ID EI ", "[ 1 0 obj %]\n".repeat(100_000));
         for content in [
@@ -136,7 +159,9 @@ mod tests {
         ] {
             assert_eq!(pictures(content.as_bytes()).count(), 0, "{content:.20}");
         }
-        let many = "BI ID ".repeat(100_000);
-        assert_eq!(pictures(many.as_bytes()).count(), 0);
+        for many in ["BI ID ", "BI /W 9 /H 99999999 ID ", "BI /A (BI /A ("] {
+            let many = many.repeat(100_000);
+            assert_eq!(pictures(many.as_bytes()).count(), 0);
+        }
     }
 }
