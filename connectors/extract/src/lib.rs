@@ -7,6 +7,7 @@
 //! the mapping of each format.
 
 mod addressed;
+mod beside;
 mod codepage;
 mod cuts;
 mod decode;
@@ -38,6 +39,7 @@ use dpe_connector::content::{DocumentHead, Page};
 
 use crate::reading::Reading;
 
+pub use beside::{is_named_as_picture, picture_beside, picture_type, shows_pictures_beside};
 pub use format::{Format, HEAD_BYTES, format_by_name, format_of};
 pub use formats::IMAGE_HEAD_BYTES;
 pub use limits::{Limits, UNSUSPICIOUS_BYTES};
