@@ -7,16 +7,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dpe_connector::content::{BlobSource, Page};
 use dpe_connector::{Item, encode_segments};
-use dpe_extract::{ExtractError, Extraction, Reason, WHOLE_INPUT};
+use dpe_extract::{ExtractError, Extraction, Reason, WHOLE_INPUT, picture_type};
 use serde_json::value::RawValue;
 
+use crate::beside::{NEIGHBOUR_BYTES, Neighbour, Neighbours, Shown, show_neighbours};
 use crate::content::Limits;
 use crate::extractor::Extractor;
 use crate::handles::Handles;
+use crate::names::file_name;
+use crate::report::shown;
 use crate::trouble::Failure;
 
 /// Longest bytes that travel inside an item.
-const INLINE_BYTES: u64 = 64 << 10;
+const INLINE_BYTES: u64 = NEIGHBOUR_BYTES;
 
 /// Most bytes of all pictures that travel inside the items of one document: it is in memory as a whole, and
 /// each page of it has to fit a message.
@@ -38,8 +41,8 @@ pub struct Maker<H> {
 /// A file of which as much is at hand as is [`wanted`](crate::wanted).
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'f> {
-    /// Without its folders.
-    pub name: &'f [u8],
+    /// Relative to the root.
+    pub path: &'f [u8],
     /// The whole, or its beginning.
     pub bytes: &'f [u8],
     /// How many bytes the whole has.
@@ -53,6 +56,8 @@ pub struct Made {
     pub texts: Vec<Box<RawValue>>,
     /// What people should know of the file.
     pub notes: Vec<String>,
+    /// Whether it speaks of pictures in files beside it, be they there or not.
+    pub shows_neighbours: bool,
 }
 
 impl Made {
@@ -80,7 +85,8 @@ impl From<ExtractError> for NoDocument {
 }
 
 impl<H: Clone> Maker<H> {
-    /// Returns the document of a file. If it takes a handle of the file itself, `give_whole` gives that.
+    /// Returns the document of a file, with the pictures that it shows of its neighbours. If it takes a handle of the
+    /// file itself, `give_whole` gives that.
     ///
     /// # Errors
     ///
@@ -89,10 +95,11 @@ impl<H: Clone> Maker<H> {
         &self,
         file_uri: String,
         input: Input<'_>,
+        neighbours: &impl Neighbours<H>,
         give_whole: impl Fn() -> String,
     ) -> Result<Made, NoDocument> {
-        let extraction = self.extractor.extract(input.name, input.bytes)?;
-        self.of_extraction(file_uri, input, extraction, give_whole)
+        let extraction = self.extractor.extract(file_name(input.path), input.bytes)?;
+        self.of_extraction(file_uri, input, extraction, neighbours, give_whole)
     }
 
     fn of_extraction(
@@ -100,9 +107,11 @@ impl<H: Clone> Maker<H> {
         file_uri: String,
         input: Input<'_>,
         mut extraction: Extraction,
+        neighbours: &impl Neighbours<H>,
         give_whole: impl Fn() -> String,
     ) -> Result<Made, NoDocument> {
-        let places = self.places(&extraction)?;
+        let mut room = INLINE_BYTES_OF_A_DOCUMENT.min(self.item_limit as u64 / 4);
+        let places = self.places(&extraction, &mut room)?;
         for blob in blobs(&mut extraction.pages) {
             *blob = match number(blob).map(|number| places.get(number)) {
                 Some(Some(place)) => place.clone(),
@@ -110,15 +119,21 @@ impl<H: Clone> Maker<H> {
                 None => whole_bytes(input, &give_whole),
             };
         }
+        let shows_neighbours = self.show(input.path, &mut extraction, neighbours, &mut room);
         let item = Item::document(file_uri, extraction.head, extraction.pages);
         Ok(Made {
             texts: encode_segments(&item, self.item_limit),
             notes: extraction.notes,
+            shows_neighbours,
         })
     }
 
     /// Decides for each picture whether it travels in the item or waits behind a handle.
-    fn places(&self, extraction: &Extraction) -> Result<Vec<BlobSource>, NoDocument> {
+    fn places(
+        &self,
+        extraction: &Extraction,
+        room: &mut u64,
+    ) -> Result<Vec<BlobSource>, NoDocument> {
         let mut uses = vec![0_usize; extraction.blobs.len()];
         let elements = extraction.pages.iter().flat_map(|page| &page.elements);
         for number in elements.filter_map(|element| number(element.blob.as_ref()?)) {
@@ -126,19 +141,51 @@ impl<H: Clone> Maker<H> {
                 *uses += 1;
             }
         }
-        let mut room = INLINE_BYTES_OF_A_DOCUMENT.min(self.item_limit as u64 / 4);
         let pictures = extraction.blobs.iter().zip(uses);
         pictures
             .map(|(bytes, uses)| {
-                let size = bytes.len() as u64;
-                // What comes again and again is said once only behind a handle.
-                if uses <= 1 && size <= INLINE_BYTES.min(room) {
-                    room -= size;
+                if travels(bytes.len() as u64, uses, room) {
                     return Ok(inline(bytes));
                 }
                 self.kept(bytes)
             })
             .collect()
+    }
+
+    /// Shows the pictures beside a text, and returns whether it speaks of any.
+    fn show(
+        &self,
+        path: &[u8],
+        extraction: &mut Extraction,
+        neighbours: &impl Neighbours<H>,
+        room: &mut u64,
+    ) -> bool {
+        let (file_type, notes) = (&extraction.head.file_type, &mut extraction.notes);
+        show_neighbours(file_type, path, &mut extraction.pages, |path, uses| {
+            let found = neighbours.look(path)?;
+            let mime_type = picture_type(file_name(path), &found.head)?;
+            let (size, most) = (found.size, self.limits.blob);
+            if size > most {
+                let path = shown(path);
+                notes.push(format!(
+                    "the picture {path} beside it has {size} bytes, more than the remote takes in one blob ({most})"
+                ));
+                return None;
+            }
+            let blob = self.neighbour(found, uses, room);
+            Some(Shown { blob, mime_type })
+        })
+    }
+
+    fn neighbour(&self, found: Neighbour<H>, uses: usize, room: &mut u64) -> BlobSource {
+        let is_at_hand = found.head.len() as u64 == found.size;
+        if is_at_hand && travels(found.size, uses, room) {
+            return inline(&found.head);
+        }
+        BlobSource::Handle {
+            handle: self.handles.give(found.name, found.held),
+            size: Some(found.size),
+        }
     }
 
     fn kept(&self, bytes: &[u8]) -> Result<BlobSource, NoDocument> {
@@ -160,6 +207,16 @@ impl<H: Clone> Maker<H> {
             size: Some(size),
         })
     }
+}
+
+/// Whether a picture travels in the item, and takes its room there. What comes again and again is said once only
+/// behind a handle.
+fn travels(size: u64, uses: usize, room: &mut u64) -> bool {
+    let fits = uses <= 1 && size <= INLINE_BYTES.min(*room);
+    if fits {
+        *room -= size;
+    }
+    fits
 }
 
 fn blobs(pages: &mut [Page]) -> impl Iterator<Item = &mut BlobSource> {
@@ -210,6 +267,15 @@ mod tests {
 
     use super::*;
 
+    /// Nothing lies beside anything.
+    struct Nobody;
+
+    impl Neighbours<()> for Nobody {
+        fn look(&self, path: &[u8]) -> Option<Neighbour<()>> {
+            panic!("{} was looked for", shown(path));
+        }
+    }
+
     fn maker(item_limit: usize) -> Maker<()> {
         Maker {
             extractor: Arc::default(),
@@ -243,11 +309,12 @@ mod tests {
 
     fn sources(maker: &Maker<()>, extraction: Extraction) -> Result<Vec<BlobSource>, NoDocument> {
         let input = Input {
-            name: b"a.docx",
+            path: b"a.docx",
             bytes: b"whole",
             size: 5,
         };
-        let made = maker.of_extraction("x:y".to_owned(), input, extraction, String::new)?;
+        let uri = "x:y".to_owned();
+        let made = maker.of_extraction(uri, input, extraction, &Nobody, String::new)?;
         let items = made.texts.iter().map(|text| {
             assert!(text.get().len() <= maker.item_limit);
             serde_json::from_str(text.get()).unwrap()

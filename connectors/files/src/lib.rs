@@ -4,6 +4,7 @@
 //! moved by the same rule wherever it was found. This crate holds what is needed for that, and
 //! knows neither a file system nor a repository.
 
+mod beside;
 mod bounds;
 mod content;
 mod document;
@@ -23,10 +24,14 @@ mod trouble;
 mod wildcards;
 mod workers;
 
+pub use beside::{NEIGHBOUR_BYTES, Neighbour, Neighbours, Shown, show_neighbours};
 pub use bounds::{Bounds, MAX_FILE_BYTES};
 pub use content::{HEAD_BYTES, Limits, Wanted, format_of, wanted, wanted_by_name};
 pub use document::{Input, Made, Maker, NoDocument};
-pub use dpe_extract::{ExtractError, Extraction, Reason, WHOLE_INPUT};
+pub use dpe_extract::{
+    ExtractError, Extraction, Reason, WHOLE_INPUT, is_named_as_picture, picture_type,
+    shows_pictures_beside,
+};
 pub use extractor::Extractor;
 pub use globs::Globs;
 pub use handles::{CHUNK_BYTES, Handles};

@@ -31,6 +31,7 @@ pub(crate) struct Block {
     /// Differences to the entry before.
     inodes: Vec<i64>,
     trusted: Vec<bool>,
+    shows_neighbours: Vec<bool>,
     /// 1 + index into `format_names`, which also has the reasons why there is no document, marked as such.
     formats: Vec<u32>,
     format_names: Vec<String>,
@@ -90,6 +91,7 @@ impl Block {
         self.inodes
             .push(stat.inode.wrapping_sub(before.inode).cast_signed());
         self.trusted.push(line.trusted);
+        self.shows_neighbours.push(line.shows_neighbours);
         let format = match (line.content, line.refused) {
             (Some((fingerprint, format)), _) => {
                 let known = &fingerprint.0[..self.precision];
@@ -160,6 +162,7 @@ impl Block {
                 trusted: *self.trusted.get(at)?,
                 content,
                 refused,
+                shows_neighbours: *self.shows_neighbours.get(at)?,
             },
         })
     }

@@ -18,7 +18,7 @@ use crate::block::{Block, Neighbour};
 use crate::listing::{Entry, Fingerprint, Listed};
 
 /// Says which layout follows.
-const PREFIX: &str = "fs2.";
+const PREFIX: &str = "fs3.";
 
 /// Level 3 is zstd's own default; higher ones gain little on fingerprints.
 const COMPRESSION_LEVEL: i32 = 3;
@@ -226,6 +226,7 @@ mod tests {
                             },
                             trusted,
                             refused: content.is_none().then(|| Reason::ALL[usize::from(trusted)]),
+                            shows_neighbours: content.is_some() && size % 2 == 0,
                             content: content.map(|(bytes, format)| Content {
                                 fingerprint: Fingerprint(bytes),
                                 format: format.into(),
@@ -298,6 +299,7 @@ mod tests {
                     inode: number as u64 * 3,
                 },
                 trusted: number.is_multiple_of(2),
+                shows_neighbours: number % 7 == 1,
                 refused: number
                     .is_multiple_of(3)
                     .then(|| Reason::ALL[number % Reason::ALL.len()]),
@@ -321,7 +323,7 @@ mod tests {
     #[test]
     fn texts_of_others_are_no_cursors() {
         let owner = Owner::of(&["x"]);
-        for text in ["", "fs1.", "fs2.", "fs2.!!!!", "fs3.AAAA", "r-118"] {
+        for text in ["", "fs1.", "fs2.", "fs3.", "fs3.!!!!", "fs4.AAAA", "r-118"] {
             assert_eq!(entries(text, owner), None, "{text}");
         }
     }

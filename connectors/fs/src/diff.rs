@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use dpe_connector_files::{file_name, is_named_as_picture};
+
 use crate::cursor::{Damaged, Previous};
 use crate::gone::Gone;
 use crate::listing::{Entry, Fingerprint, Listing, Seen};
@@ -23,6 +25,8 @@ pub(crate) struct Difference {
     pub(crate) tasks: Vec<Task>,
     /// Entries with a document whose file is gone.
     pub(crate) gone: Gone,
+    /// Whether a file that its name calls a picture has come, has gone, or is to be read.
+    pub(crate) has_pictures: bool,
 }
 
 /// What the files are beside those of the round before.
@@ -48,7 +52,10 @@ impl Compared {
         let compared = |previous: Option<&Previous>| {
             let mut listing = Listing::of(Arc::clone(files));
             let entries = previous.into_iter().flat_map(Previous::entries);
-            let difference = compare(entries, files, unknown, &mut listing).ok()?;
+            let mut difference = compare(entries, files, unknown, &mut listing).ok()?;
+            if difference.has_pictures {
+                difference.read_again(listing.take_showing());
+            }
             Some(Self {
                 difference,
                 listing,
@@ -81,7 +88,7 @@ fn compare(
     for entry in previous {
         let entry = entry?;
         while files.get(next).is_some_and(|file| file.path < entry.path) {
-            difference.read(next, None);
+            difference.read(next, files, None);
             next += 1;
         }
         match files.get(next).filter(|file| file.path == entry.path) {
@@ -90,21 +97,39 @@ fn compare(
                 next += 1;
             }
             Some(_) => {
-                difference.read(next, Some(entry.seen));
+                difference.read(next, files, Some(entry.seen));
                 next += 1;
             }
             None if is_covered(&entry.path, unknown) => listing.keep(entry.doubted()),
-            None => difference.gone.push(&entry),
+            None => {
+                difference.note_picture(&entry.path);
+                difference.gone.push(&entry);
+            }
         }
     }
-    (next..files.len()).for_each(|file| difference.read(file, None));
+    (next..files.len()).for_each(|file| difference.read(file, files, None));
     Ok(difference)
 }
 
 impl Difference {
-    fn read(&mut self, file: usize, previous: Option<Seen>) {
+    fn read(&mut self, file: usize, files: &[Found], previous: Option<Seen>) {
+        self.note_picture(&files[file].path);
         let previous = previous.map(Box::new);
         self.tasks.push(Task { file, previous });
+    }
+
+    fn note_picture(&mut self, path: &[u8]) {
+        self.has_pictures = self.has_pictures || is_named_as_picture(file_name(path));
+    }
+
+    /// Has files read that are what they were.
+    fn read_again(&mut self, files: Vec<(usize, Seen)>) {
+        let tasks = files.into_iter().map(|(file, seen)| Task {
+            file,
+            previous: Some(Box::new(seen)),
+        });
+        self.tasks.extend(tasks);
+        self.tasks.sort_unstable_by_key(|task| task.file);
     }
 }
 
@@ -146,6 +171,7 @@ mod tests {
                     format: "txt".into(),
                 }),
                 refused: None,
+                shows_neighbours: false,
             },
         }
     }

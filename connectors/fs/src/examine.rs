@@ -8,6 +8,7 @@ use dpe_connector_files::{
     too_large,
 };
 
+use crate::beside::Around;
 use crate::connector::Setup;
 use crate::diff::Task;
 use crate::door::Door;
@@ -32,6 +33,10 @@ pub(crate) struct Examiner {
     pub(crate) maker: Maker<Held>,
     /// When the scan began, in nanoseconds since 1970.
     pub(crate) scan_start: i64,
+    /// Whether pictures may differ from those that the documents of before show.
+    pub(crate) has_pictures: bool,
+    /// The way to what lies beside files that somebody named.
+    pub(crate) around: Option<Around>,
 }
 
 /// What became of a file.
@@ -86,8 +91,9 @@ impl Examiner {
             }
             ReadFile::Refused(error) => return Outcome::Refused(error.to_string()),
         };
-        let seen = self.seen(stat, self.content_of(task.file, &bytes, fingerprint));
+        let mut seen = self.seen(stat, self.content_of(task.file, &bytes, fingerprint));
         if self.is_as_before(task, &seen) {
+            seen.shows_neighbours = shows_neighbours(task);
             return Outcome::Unchanged(seen);
         }
         self.document(task, seen, &bytes)
@@ -110,7 +116,8 @@ impl Examiner {
     fn is_as_before(&self, task: &Task, seen: &Seen) -> bool {
         let before = task.previous.as_ref().and_then(|p| p.content.as_ref());
         let now = seen.content.as_ref().map(|now| now.cut(self.precision));
-        self.precision > 0 && now.is_some() && now.as_ref() == before
+        let has_other_pictures = self.has_pictures && shows_neighbours(task);
+        self.precision > 0 && !has_other_pictures && now.is_some() && now.as_ref() == before
     }
 
     fn content_of(&self, file: usize, bytes: &[u8], fingerprint: Fingerprint) -> Option<Content> {
@@ -142,6 +149,7 @@ impl Examiner {
             trusted: stat.is_trusted(self.scan_start),
             content,
             refused: None,
+            shows_neighbours: false,
         }
     }
 
@@ -153,7 +161,7 @@ impl Examiner {
         }
     }
 
-    fn document(&self, task: &Task, seen: Seen, bytes: &[u8]) -> Outcome {
+    fn document(&self, task: &Task, mut seen: Seen, bytes: &[u8]) -> Outcome {
         let path = self.path(task.file);
         let uri = path::file_uri(&self.setup.prefix, path);
         let held = || Held {
@@ -162,13 +170,16 @@ impl Examiner {
             stat: seen.stat,
         };
         let input = Input {
-            name: file_name(path),
+            path,
             bytes,
             size: seen.stat.size,
         };
         let give = || self.maker.handles.give(task.file, held());
-        match self.maker.document(uri, input, give) {
-            Ok(made) => Outcome::Document(seen, made),
+        match self.maker.document(uri, input, self, give) {
+            Ok(made) => {
+                seen.shows_neighbours = made.shows_neighbours;
+                Outcome::Document(seen, made)
+            }
             Err(NoDocument::Refused(error)) if error.reason == Reason::UnsupportedFormat => {
                 Outcome::Unsupported(self.refused(seen.stat, error.reason))
             }
@@ -178,4 +189,10 @@ impl Examiner {
             Err(NoDocument::Failed(failure)) => Outcome::Failed(failure),
         }
     }
+}
+
+/// Returns whether the document of before spoke of pictures beside it.
+fn shows_neighbours(task: &Task) -> bool {
+    let previous = task.previous.as_ref();
+    previous.is_some_and(|seen| seen.shows_neighbours)
 }

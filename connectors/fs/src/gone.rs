@@ -110,6 +110,7 @@ mod tests {
                         inode: number,
                     },
                     trusted: true,
+                    shows_neighbours: false,
                     content: Some(Content {
                         fingerprint: Fingerprint::default(),
                         format: "txt".into(),

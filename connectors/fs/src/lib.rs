@@ -5,6 +5,7 @@
 //! knows files and their times; what their bytes mean is dpe-extract's, and nothing of the file
 //! system enters any content. It knows no hash contract and no remote.
 
+mod beside;
 mod block;
 mod config;
 mod connector;

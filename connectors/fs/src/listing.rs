@@ -21,9 +21,18 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Returns the entry of a file that could not be looked at, which has to be next time.
+    /// Returns the entry of a file that could not be looked at, which has to be next time. The pictures that a text
+    /// shows may have changed meanwhile, so that its own bytes alone do not tell any more what it was.
     pub(crate) fn doubted(mut self) -> Self {
         self.seen.trusted = false;
+        if let Some(content) = self
+            .seen
+            .content
+            .as_mut()
+            .filter(|_| self.seen.shows_neighbours)
+        {
+            content.fingerprint = Fingerprint::default();
+        }
         self
     }
 }
@@ -39,6 +48,8 @@ pub(crate) struct Seen {
     pub(crate) content: Option<Content>,
     /// Why there was none.
     pub(crate) refused: Option<Reason>,
+    /// Whether the document speaks of pictures in files beside it, be they there or not.
+    pub(crate) shows_neighbours: bool,
 }
 
 /// Enough to tell whether two files give the same document.
@@ -103,6 +114,7 @@ struct Row {
     /// that of a format in `formats`.
     format: u32,
     trusted: bool,
+    shows_neighbours: bool,
 }
 
 const UNKNOWN: u32 = 0;
@@ -137,6 +149,8 @@ pub(crate) struct Listed<'l> {
     pub(crate) content: Option<(Fingerprint, &'l str)>,
     /// Why there is none.
     pub(crate) refused: Option<Reason>,
+    /// Whether the document speaks of pictures beside it.
+    pub(crate) shows_neighbours: bool,
 }
 
 impl Listing {
@@ -161,10 +175,24 @@ impl Listing {
                 None => number_of(seen.refused.unwrap_or(UNSAID)),
             },
             trusted: seen.trusted,
+            shows_neighbours: seen.shows_neighbours,
         };
         if seen.stat != self.files[file].stat {
             self.later.insert(file, seen.stat);
         }
+    }
+
+    /// Takes out the files whose documents speak of pictures beside them, by number, for another look.
+    pub(crate) fn take_showing(&mut self) -> Vec<(usize, Seen)> {
+        let rows = self.rows.iter().enumerate();
+        let showing = rows.filter(|(_, row)| row.shows_neighbours);
+        let showing = showing.filter_map(|(file, _)| Some((file, self.line(file)?.seen())));
+        let showing: Vec<_> = showing.collect();
+        for (file, _) in &showing {
+            self.rows[*file] = Row::default();
+            self.later.remove(file);
+        }
+        showing
     }
 
     /// Keeps what was known of a file that could not be looked at.
@@ -205,6 +233,7 @@ impl Listing {
             trusted: row.trusted,
             content,
             refused: reason_of(row.format),
+            shows_neighbours: row.shows_neighbours,
         })
     }
 }
@@ -218,6 +247,20 @@ impl<'l> Listed<'l> {
             trusted: entry.seen.trusted,
             content: content.map(|known| (known.fingerprint, &*known.format)),
             refused: entry.seen.refused,
+            shows_neighbours: entry.seen.shows_neighbours,
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        Seen {
+            stat: self.stat,
+            trusted: self.trusted,
+            content: self.content.map(|(fingerprint, format)| Content {
+                fingerprint,
+                format: format.into(),
+            }),
+            refused: self.refused,
+            shows_neighbours: self.shows_neighbours,
         }
     }
 }
@@ -225,6 +268,35 @@ impl<'l> Listed<'l> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_in_doubt_that_shows_pictures_is_as_before_no_more() {
+        let entry = |shows_neighbours| Entry {
+            path: b"a.md".as_slice().into(),
+            seen: Seen {
+                stat: Stat {
+                    size: 1,
+                    mtime: 0,
+                    ctime: 0,
+                    inode: 0,
+                },
+                trusted: true,
+                content: Some(Content {
+                    fingerprint: Fingerprint::of(b"x"),
+                    format: "md".into(),
+                }),
+                refused: None,
+                shows_neighbours,
+            },
+        };
+        for shows_neighbours in [false, true] {
+            let before = entry(shows_neighbours);
+            let doubted = before.clone().doubted();
+            assert!(!doubted.seen.trusted);
+            let is_as_before = doubted.seen.content == before.seen.content;
+            assert_eq!(is_as_before, !shows_neighbours);
+        }
+    }
 
     #[test]
     fn a_fingerprint_is_the_beginning_of_sha_256() {

@@ -17,6 +17,7 @@ use dpe_connector_files::{
     Pipeline, Reason, Report, RoundEnd, threads, unsupported,
 };
 
+use crate::beside::Around;
 use crate::connector::Setup;
 use crate::cursor;
 use crate::diff::{Compared, Difference, Task};
@@ -76,16 +77,11 @@ impl Round {
         let files = Arc::new(std::mem::take(&mut walked.files));
         let mut compared = Compared::with(previous, &files, &walked.troubles);
         let items = Items::below(&setup.prefix, setup.max_message_bytes);
-        let examiner = Arc::new(Examiner {
-            door: Arc::new(Door::to(&place.path, links(&setup))),
-            files: Arc::clone(&files),
-            precision: compared.precision,
-            maker: maker(&setup, begin.handles, items.limit()),
-            setup: Arc::clone(&setup),
-            scan_start,
-        });
+        let maker = maker(&setup, begin.handles, items.limit());
+        let examiner = examiner(&setup, &place, &files, &compared, maker, scan_start);
+        let examiner = Arc::new(examiner);
         let moves = take_renames(&mut compared.difference, &examiner, cancel)?;
-        let Difference { tasks, gone } = compared.difference;
+        let Difference { tasks, gone, .. } = compared.difference;
         let mut round = Self {
             place,
             incremental: compared.is_incremental,
@@ -286,6 +282,27 @@ fn look(setup: &Setup, cancel: &CancelFlag) -> Result<(Place, Walked), RpcError>
     };
     place.is_still_there()?;
     Ok((place, walked))
+}
+
+/// Returns what looks at the files of a round.
+fn examiner(
+    setup: &Arc<Setup>,
+    place: &Place,
+    files: &Arc<Vec<Found>>,
+    compared: &Compared,
+    maker: Maker<Held>,
+    scan_start: i64,
+) -> Examiner {
+    Examiner {
+        door: Arc::new(Door::to(&place.path, links(setup))),
+        files: Arc::clone(files),
+        precision: compared.precision,
+        setup: Arc::clone(setup),
+        maker,
+        scan_start,
+        has_pictures: compared.difference.has_pictures,
+        around: Around::of(&setup.config, &place.path),
+    }
 }
 
 /// Returns what makes the documents of a round.

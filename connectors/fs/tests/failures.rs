@@ -190,6 +190,23 @@ fn an_unreadable_folder_protects_everything_below_it() {
 }
 
 #[test]
+fn a_text_that_could_not_be_read_shows_the_pictures_of_now_when_it_can() {
+    let folder = Folder::with(&[("d/a.md", "![x](../a.png)"), ("a.png", "GIF89a one")]);
+    let mut plugin = connector(folder.root(), json!({}));
+    let cursor = plugin.scan(None).cursor.unwrap();
+    lock(&folder, "d", 0o000);
+    if permissions_bind(&folder, "d") {
+        folder.write("a.png", "GIF89a two");
+        let scanned = plugin.scan(Some(&cursor));
+        assert_eq!(scanned.lines(), ["!d/ source_unavailable", "+a.png"]);
+        lock(&folder, "d", 0o755);
+        let scanned = plugin.scan(scanned.cursor.as_deref());
+        assert!(scanned.lines().contains(&"+d/a.md".to_owned()));
+    }
+    lock(&folder, "d", 0o755);
+}
+
+#[test]
 fn an_unreadable_file_is_an_error_item_and_keeps_its_document() {
     let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b")]);
     let mut plugin = connector(folder.root(), json!({}));

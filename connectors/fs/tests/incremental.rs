@@ -280,9 +280,20 @@ enum Change {
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let path =
-        || prop::sample::select(vec!["a.txt", "b.txt", "c.md", "d/a.txt", "d/e.txt", "f.md"]);
-    let text = prop::sample::select(vec!["", "one", "two", "# three"]);
+    let path = || {
+        prop::sample::select(vec![
+            "a.txt", "b.txt", "c.md", "d/a.txt", "d/e.md", "f.md", "d/p.png", "p.png",
+        ])
+    };
+    let text = prop::sample::select(vec![
+        "",
+        "one",
+        "# three",
+        "![x](p.png)",
+        "![x](../p.png)",
+        "GIF89a one",
+        "GIF89a two",
+    ]);
     let change = prop_oneof![
         3 => (path(), text).prop_map(|(path, text)| Change::Write(path, text)),
         3 => (path(), path()).prop_map(|(from, to)| Change::Rename(from, to)),

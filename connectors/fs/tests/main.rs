@@ -10,6 +10,7 @@ mod full;
 mod gitignore;
 mod images;
 mod incremental;
+mod neighbours;
 mod plugin;
 mod refused;
 mod selection;

@@ -10,6 +10,7 @@ use dpe_connector_files::{
 };
 use gix::ObjectId;
 
+use crate::connector::Setup;
 use crate::held::Held;
 use crate::repository::Repository;
 
@@ -17,7 +18,7 @@ use crate::repository::Repository;
 const POINTER_BYTES: u64 = 1024;
 
 /// The beginning of something that is no text, so that only a name can speak for a format.
-const NO_TEXT: &[u8] = b"\0";
+pub(crate) const NO_TEXT: &[u8] = b"\0";
 
 /// A blob at a path, to be made a document.
 #[derive(Clone, Debug)]
@@ -61,8 +62,10 @@ impl Outcome {
 pub(crate) struct Examiner {
     /// The objects.
     pub(crate) repository: Arc<Repository>,
-    /// Where the documents live.
-    pub(crate) prefix: String,
+    /// Says which paths are enumerated, and below which prefix the documents live.
+    pub(crate) setup: Arc<Setup>,
+    /// The tree that is enumerated; nothing if there is none.
+    pub(crate) tree: Option<ObjectId>,
     /// Makes the documents.
     pub(crate) maker: Maker<Held>,
     /// Whether something could not be read that has to be there.
@@ -142,15 +145,14 @@ impl Examiner {
     }
 
     fn document(&self, task: &Task, bytes: &[u8]) -> Outcome {
-        let uri = path::file_uri(&self.prefix, &task.path);
-        let name = file_name(&task.path);
-        let held = || Held {
-            repository: Arc::clone(&self.repository),
-            blob: task.id,
+        let uri = path::file_uri(&self.setup.prefix, &task.path);
+        let input = Input {
+            path: &task.path,
+            bytes,
+            size: task.size,
         };
-        let size = task.size;
-        let give = || self.maker.handles.give(task.id, held());
-        match self.maker.document(uri, Input { name, bytes, size }, give) {
+        let give = || self.maker.handles.give(task.id, self.held(task.id));
+        match self.maker.document(uri, input, self, give) {
             Ok(made) => Outcome::Document(made),
             Err(NoDocument::Refused(error)) if error.reason == Reason::UnsupportedFormat => {
                 Outcome::Unsupported
@@ -158,6 +160,12 @@ impl Examiner {
             Err(NoDocument::Refused(error)) => Outcome::Invalid(error),
             Err(NoDocument::Failed(failure)) => Outcome::Failed(failure),
         }
+    }
+
+    /// Returns what a handle of a blob stands for.
+    pub(crate) fn held(&self, blob: ObjectId) -> Held {
+        let repository = Arc::clone(&self.repository);
+        Held { repository, blob }
     }
 }
 

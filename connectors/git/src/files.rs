@@ -15,6 +15,7 @@ use dpe_connector_files::{
 };
 use gix::ObjectId;
 
+use crate::beside::add_texts_that_show;
 use crate::blob::{Examiner, Outcome, Task};
 use crate::connector::Setup;
 use crate::cursor;
@@ -22,7 +23,7 @@ use crate::held::Held;
 use crate::place::NotBegun;
 use crate::renames::{Move, moves};
 use crate::repository::{LARGEST_OBJECT, Repository};
-use crate::since::{Known, Told, told};
+use crate::since::{Known, Told, told, tree_of};
 use crate::tree::Change;
 
 /// The most that the paths of files to be looked at again take in the cursor, in bytes.
@@ -59,20 +60,8 @@ impl Round {
     ) -> Result<Self, NotBegun> {
         let told = told(setup, repository, known.as_ref(), commit, cancel)?;
         let items = Items::below(&setup.prefix, setup.max_message_bytes);
-        let examiner = Arc::new(Examiner {
-            repository: Arc::clone(repository),
-            prefix: setup.prefix.clone(),
-            maker: Maker {
-                extractor: Arc::clone(&setup.extractor),
-                limits: Limits {
-                    file: setup.config.max_file_bytes,
-                    blob: setup.blob_max_bytes.min(LARGEST_OBJECT),
-                },
-                item_limit: items.limit(),
-                handles,
-            },
-            is_damaged: AtomicBool::new(false),
-        });
+        let examiner = examiner(setup, repository, commit, handles, items.limit());
+        let examiner = Arc::new(examiner);
         let changes = &told.difference.changes;
         // A round that tells everything anew tells no moves (connector contract §11).
         let moves = match told.incremental {
@@ -80,7 +69,10 @@ impl Round {
             false => Vec::new(),
         };
         let gone = gone(changes, &moves, &examiner, cancel)?;
-        let tasks = tasks(changes, &moves, &examiner, cancel)?;
+        let mut tasks = tasks(changes, &moves, &examiner, cancel)?;
+        if told.incremental {
+            add_texts_that_show(changes, &mut tasks, &examiner, cancel)?;
+        }
         let mut round = Self {
             setup: Arc::clone(setup),
             incremental: told.incremental,
@@ -199,6 +191,33 @@ impl Round {
         if before.is_some_and(|(path, id)| self.examiner.had_document(path, *id)) {
             self.items.say_deletion(&task.path);
         }
+    }
+}
+
+/// Returns what makes the documents of a round.
+fn examiner(
+    setup: &Arc<Setup>,
+    repository: &Arc<Repository>,
+    commit: Option<ObjectId>,
+    handles: Arc<Handles<Held>>,
+    item_limit: usize,
+) -> Examiner {
+    let tree = |commit| repository.with(|repository| tree_of(repository, commit));
+    Examiner {
+        repository: Arc::clone(repository),
+        setup: Arc::clone(setup),
+        // One that cannot be read was reported.
+        tree: commit.and_then(|commit| tree(commit).ok()),
+        maker: Maker {
+            extractor: Arc::clone(&setup.extractor),
+            limits: Limits {
+                file: setup.config.max_file_bytes,
+                blob: setup.blob_max_bytes.min(LARGEST_OBJECT),
+            },
+            item_limit,
+            handles,
+        },
+        is_damaged: AtomicBool::new(false),
     }
 }
 

@@ -5,6 +5,7 @@
 //! hooks and filters do not exist for it. What the bytes of a file mean is dpe-extract's. It knows no
 //! hash contract and no remote.
 
+mod beside;
 mod blob;
 mod cache;
 mod command;

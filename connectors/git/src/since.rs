@@ -124,7 +124,12 @@ fn found(
     })
 }
 
-fn tree_of(repository: &gix::Repository, commit: ObjectId) -> Result<ObjectId, String> {
+/// Returns the tree of a commit.
+///
+/// # Errors
+///
+/// Says why it cannot be read.
+pub(crate) fn tree_of(repository: &gix::Repository, commit: ObjectId) -> Result<ObjectId, String> {
     let commit = repository
         .find_commit(commit)
         .map_err(|why| described(&why))?;

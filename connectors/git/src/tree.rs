@@ -105,6 +105,41 @@ pub(crate) fn compare(
     Ok(difference)
 }
 
+/// Returns the blob at `path`, relative to the folder of the selection, if an enumeration of the tree would come to it.
+pub(crate) fn find(
+    repository: &gix::Repository,
+    selection: &Selection,
+    tree: ObjectId,
+    path: &[u8],
+) -> Option<ObjectId> {
+    let cancel = CancelFlag::default();
+    let mut search = Comparison {
+        repository,
+        selection,
+        cancel: &cancel,
+        path: Vec::new(),
+        difference: Difference::default(),
+    };
+    let mut side = search.side(tree).ok()??;
+    search.path = selection.folder().to_owned();
+    let mut parts = path.split(|&byte| byte == b'/').peekable();
+    while let Some(part) = parts.next() {
+        let entries = search.entries(side.tree).ok()?;
+        let rules = search.rules(&side.rules, &entries).ok()?;
+        let entry = entries.iter().find(|entry| entry.name == part);
+        search.enter(part);
+        match (search.seen(entry, &rules), parts.peek()) {
+            (Seen::File(blob), None) => return Some(blob),
+            (Seen::Folder(id), Some(_)) => {
+                let tree = Some(id);
+                side = Side { tree, rules };
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
 /// A folder in one of the trees, and the rules for it; without a tree there is none.
 #[derive(Clone, Debug, Default)]
 struct Side {

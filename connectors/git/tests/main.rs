@@ -9,6 +9,7 @@
 mod files;
 mod history;
 mod hostile;
+mod neighbours;
 mod random;
 mod repository;
 mod urls;

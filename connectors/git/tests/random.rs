@@ -29,7 +29,7 @@ enum Step {
     Reset,
 }
 
-const PATHS: [&str; 10] = [
+const PATHS: [&str; 12] = [
     "a.txt",
     "b.txt",
     "c.md",
@@ -40,6 +40,8 @@ const PATHS: [&str; 10] = [
     ".dpeignore",
     "g",
     "h.md",
+    "p.png",
+    "d/e/p.png",
 ];
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -52,6 +54,10 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         "\0 and words that are a text all the same\n",
         "d/\n!a.txt\n",
         "*.md\n",
+        "![x](p.png)",
+        "<!doctype html><img src='d/e/p.png'>",
+        "GIF89a one",
+        "GIF89a two",
     ]);
     let change = prop_oneof![
         4 => (path(), text).prop_map(|(path, text)| Change::Write(path, text)),
