@@ -2,14 +2,16 @@
 //!
 //! The same readers, limits and worker processes as those of the connectors for folders and repositories.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub use dpe_connector::content::{BlobSource, Element, Page};
 pub use dpe_connector_files::Extraction;
 use dpe_connector_files::{
-    Bounds, Extractor, MAX_FILE_BYTES, NoDocument, Program, Reason, WHOLE_INPUT,
+    Bounds, Extractor, MAX_FILE_BYTES, NoDocument, Program, Reason, Shown, WHOLE_INPUT, file_name,
+    picture_type, show_neighbours,
 };
 
 use super::regular_file;
@@ -17,6 +19,9 @@ use super::regular_file;
 /// Why a file gives no document although none of the reasons of the extraction applies: it could not be read
 /// at all, or not be given to the extraction.
 const UNREADABLE: &str = "unreadable";
+
+/// Most bytes of all pictures beside one text; they are in memory together.
+const BESIDE_BYTES: u64 = 4 * MAX_FILE_BYTES;
 
 /// A file to be extracted.
 #[derive(Clone, Debug)]
@@ -84,10 +89,47 @@ pub fn extract(extractor: &Extractor, input: &Input) -> Extracted {
     };
     let name = name.unwrap_or_default().as_encoded_bytes();
     let made = read(input).and_then(|bytes| {
-        let extraction = extractor.extract(name, &bytes).map_err(Refused::of)?;
+        let mut extraction = extractor.extract(name, &bytes).map_err(Refused::of)?;
+        if let Input::File(path) = input {
+            show_pictures_beside(path, &mut extraction);
+        }
         Ok(Made { extraction, bytes })
     });
     Extracted { file, made }
+}
+
+/// Reads the pictures that a text shows of the files around it. Whoever names a file has it read with all that it
+/// shows, wherever in the file system that is; a push keeps below its folder.
+fn show_pictures_beside(path: &Path, extraction: &mut Extraction) {
+    let Ok(path) = std::path::absolute(path) else {
+        return;
+    };
+    let Extraction {
+        head,
+        pages,
+        blobs,
+        notes,
+    } = extraction;
+    let mut room = BESIDE_BYTES;
+    let find = |beside: &[u8], _| {
+        let place = Path::new("/").join(OsStr::from_bytes(beside));
+        let bytes = read_file(&place).ok()?;
+        let mime_type = picture_type(file_name(beside), &bytes)?;
+        let size = bytes.len() as u64;
+        let Some(rest) = room.checked_sub(size) else {
+            let place = place.display();
+            notes.push(format!(
+                "the picture {place} is left out: there are too many bytes of others"
+            ));
+            return None;
+        };
+        room = rest;
+        let (handle, size) = (blobs.len().to_string(), Some(size));
+        blobs.push(bytes);
+        let blob = BlobSource::Handle { handle, size };
+        Some(Shown { blob, mime_type })
+    };
+    show_neighbours(&head.file_type, path.as_os_str().as_bytes(), pages, find);
 }
 
 fn read(input: &Input) -> Result<Vec<u8>, Refused> {

@@ -197,3 +197,35 @@ fn no_file_is_a_wrong_command_line() {
     let place = Place::with(&[]);
     assert_eq!(place.extract(&[], b"").0, Some(64));
 }
+
+#[test]
+fn a_text_shows_the_pictures_around_its_file_and_those_of_standard_input_none() {
+    let text = b"![one](pictures%20of/a.gif)\n\n![two](../missing.gif)\n\n![three](fake.gif)\n";
+    let place = Place::with(&[("fake.gif", b"words")]);
+    let folder = place.0.path();
+    fs::create_dir(folder.join("d")).unwrap();
+    fs::create_dir(folder.join("d/pictures of")).unwrap();
+    fs::write(folder.join("d/a.md"), text).unwrap();
+    fs::write(folder.join("d/pictures of/a.gif"), GIF).unwrap();
+    let digest: String = Sha256::digest(GIF)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let (code, stdout, _) = place.extract(&["--json", "d/a.md"], b"");
+    assert_eq!(code, Some(0));
+    let elements = lines(&stdout)[0]["pages"][0]["elements"].clone();
+    let expected = json!([
+        {
+            "category": "Image", "text": "one", "mime_type": "image/gif", "metadata": {},
+            "blob": {"sha256": digest, "size": GIF.len()},
+        },
+        {"category": "Image", "text": "two", "metadata": {"url": "../missing.gif"}},
+        {"category": "Image", "text": "three", "metadata": {"url": "fake.gif"}},
+    ]);
+    assert_eq!(elements, expected);
+    let (_, drawn, _) = place.extract(&["d/a.md"], b"");
+    assert!(drawn.contains(&digest[..8]), "{drawn}");
+    let (_, stdout, _) = place.extract(&["--json", "--name", "d/a.md", "-"], text);
+    let first = lines(&stdout)[0]["pages"][0]["elements"][0].clone();
+    assert_eq!(first["metadata"], json!({"url": "pictures%20of/a.gif"}));
+}

@@ -27,7 +27,7 @@ fn image(start: &[u8], length: usize, seed: u32) -> Vec<u8> {
 }
 
 /// Returns the bytes that the store of a place has for a document, by their digest.
-fn stored(place: &Place, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn stored(place: &Place, name: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let store = Store::open(&place.store(), OpenMode::ReadOnly).unwrap();
     let uri = FileUri::parse(&format!("dpe://docs/{name}")).unwrap();
     let mut blob = store.blob(&uri, BlobRef::of(bytes)).unwrap()?;

@@ -6,6 +6,7 @@ mod commit;
 mod exit_codes;
 mod images;
 mod killed;
+mod neighbours;
 mod others;
 mod over_http;
 mod place;
