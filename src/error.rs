@@ -64,6 +64,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     HashObject(#[from] HashObjectError),
+    /// Standard input is named more than once.
+    #[error("`-` is named twice, but standard input can be read once")]
+    #[diagnostic(code(dpe::extract::stdin), help("name `-` once"))]
+    StdinTwice,
     /// `-C` names no directory that can be entered.
     #[error("cannot enter the directory {}", path.display())]
     #[diagnostic(code(dpe::directory), help("give an existing directory to -C"))]

@@ -142,6 +142,7 @@ impl Exit {
             Error::HashObject(HashObjectError::Read { .. }) => Self::Instance,
             Error::HashObject(HashObjectError::Write(_)) => Self::Unwritten,
             Error::Directory { .. } | Error::Connector(_) | Error::Executable(_) => Self::Instance,
+            Error::StdinTwice => Self::Usage,
             Error::Runtime(_) => Self::Failed,
             Error::Output(_) => Self::Unwritten,
         }

@@ -38,8 +38,7 @@ impl ExtractArgs {
         let voice = common.voice();
         let stdin = self.files.iter().filter(|file| is_stdin(file));
         if stdin.count() > 1 {
-            voice.warn("error: `-` is named twice, but standard input can be read once");
-            return Ok(Exit::Usage);
+            return Err(Error::StdinTwice);
         }
         let extractor = extract::extractor().map_err(Error::Executable)?;
         let style = extracted::Style::of_stdout();

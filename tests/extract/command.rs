@@ -176,6 +176,12 @@ fn standard_input_has_the_name_it_is_given() {
 fn standard_input_is_read_once() {
     let place = Place::with(&[]);
     let (code, stdout, stderr) = place.extract(&["--json", "-", "-"], b"a");
+    let error = &lines(&stdout)[0]["error"];
+    assert_eq!(code, Some(64));
+    assert_eq!(error["code"], "dpe::extract::stdin");
+    assert!(error["message"].as_str().unwrap().contains("named twice"));
+    assert!(stderr.contains("named twice"), "{stderr}");
+    let (code, stdout, stderr) = place.extract(&["-", "-"], b"a");
     assert_eq!((code, &*stdout), (Some(64), ""));
     assert!(stderr.contains("named twice"), "{stderr}");
 }
