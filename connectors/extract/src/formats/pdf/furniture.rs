@@ -1,29 +1,32 @@
 //! Running heads and feet.
 //!
 //! They are known by where they stand and by coming again: the first and last elements of pages whose letters, digits
-//! left out, are the same on many of them. What stands between them is not looked at.
+//! left out, are the same on many of them, with nothing but furniture between them and the edge. What stands between
+//! them is not looked at; titles that are declared and captions are none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use dpe_connector::content::{Category, Element};
 
+use super::said::Said;
+
 /// Elements at either end of a page that may be furniture.
 const EDGE: usize = 3;
 
-/// Longer texts are none.
-const MOST_BYTES: usize = 300;
+/// Numbers of pages are not longer.
+const NUMBER_BYTES: usize = 32;
 
 /// The furniture of a page is no larger part of its letters.
 const LEAST_TEXT: usize = 4;
-
-/// Fewer letters are the same by chance.
-const LEAST_LETTERS: usize = 3;
 
 /// Pages that say the same, before it is furniture.
 const LEAST_PAGES: usize = 3;
 
 /// The head of a chapter comes again within so many pages: on every other, and a blank one between.
 const NEAR_PAGES: usize = 4;
+
+/// In documents of no more pages only what is nearest to the edge may differ in its digits.
+const FEW_PAGES: usize = 4;
 
 /// Marks running heads and feet as such; `labels` are those of the pages.
 pub(super) fn mark(pages: &mut [Vec<Element>], labels: &[Option<String>]) {
@@ -42,7 +45,8 @@ pub(super) fn mark(pages: &mut [Vec<Element>], labels: &[Option<String>]) {
     for place in chapters.flat_map(|places| heads_of_chapters(places)) {
         found[place.page].insert(place.at, Category::Header);
     }
-    for (elements, found) in pages.iter_mut().zip(found) {
+    for (elements, mut found) in pages.iter_mut().zip(found) {
+        keep_outer(elements, &mut found);
         set(elements, found);
     }
 }
@@ -50,7 +54,8 @@ pub(super) fn mark(pages: &mut [Vec<Element>], labels: &[Option<String>]) {
 /// What may be furniture.
 #[derive(Default)]
 struct Candidates {
-    places: BTreeMap<Key, Vec<Place>>,
+    /// With their letters and digits.
+    places: BTreeMap<Key, Vec<(String, Place)>>,
     /// Those that begin like `Chapter 3`, by the word; with the number.
     chapters: BTreeMap<String, Vec<(String, Place)>>,
 }
@@ -59,13 +64,13 @@ impl Candidates {
     fn of(pages: &[Vec<Element>], labels: &[Option<String>]) -> Self {
         let mut candidates = Self::default();
         for (page, (elements, label)) in pages.iter().zip(labels).enumerate() {
-            let first = texts(elements).next();
-            for (at, is_head) in edges(elements) {
+            for edge in edges(elements) {
+                let Edge { at, is_head, .. } = edge;
                 let said = Said::of(&elements[at], label.as_deref().unwrap_or_default());
                 let place = Place {
                     page,
                     at,
-                    is_first: Some(at) == first,
+                    is_first: edge.is_outermost,
                     is_title: elements[at].category == Category::Title,
                 };
                 if let Some(said) = said {
@@ -83,8 +88,29 @@ impl Candidates {
         }
         let letters = said.letters;
         let key = Key { is_head, letters };
-        self.places.entry(key).or_default().push(place);
+        let places = self.places.entry(key).or_default();
+        places.push((said.exact, place));
     }
+}
+
+/// Keeps of what is found that between which and the edge is nothing else.
+fn keep_outer(elements: &[Element], found: &mut BTreeMap<usize, Category>) {
+    let texts: Vec<usize> = texts(elements).collect();
+    let is_outer = |at: &&usize| found.contains_key(at) || is_passed_over(&elements[**at]);
+    let heads = texts.iter().take_while(is_outer);
+    let heads = heads.filter(|at| found.get(at) == Some(&Category::Header));
+    let feet = texts.iter().rev().take_while(is_outer);
+    let feet = feet.filter(|at| found.get(at) == Some(&Category::Footer));
+    let kept: BTreeSet<usize> = heads.chain(feet).copied().collect();
+    found.retain(|at, _| kept.contains(at));
+}
+
+/// Whether a text may stand between furniture and the edge: a number, or what the file declares to be furniture.
+fn is_passed_over(element: &Element) -> bool {
+    let is_declared = matches!(element.category, Category::Header | Category::Footer);
+    let text = element.text.as_deref().unwrap_or_default();
+    let is_short = element.category == Category::NarrativeText && text.len() <= NUMBER_BYTES;
+    is_declared || is_short && !text.contains(char::is_alphabetic)
 }
 
 /// Sets the categories of what is furniture of a page, unless that is most of what the page says.
@@ -119,14 +145,23 @@ struct Place {
     page: usize,
     /// Index of the element.
     at: usize,
+    /// Whether nothing but numbers and declared furniture is between it and the edge.
     is_first: bool,
     is_title: bool,
 }
 
 /// Returns the places of those that say the same at which it is furniture, in a document of so many pages.
-fn running(key: &Key, places: &[Place], count: usize) -> Vec<Place> {
-    let pages: BTreeSet<usize> = places.iter().map(|place| place.page).collect();
-    let titles = places.iter().filter(|place| place.is_title).count();
+fn running(key: &Key, places: &[(String, Place)], count: usize) -> Vec<Place> {
+    let mut alike: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (exact, place) in places {
+        alike.entry(exact).or_default().insert(place.page);
+    }
+    let is_alike = |exact: &str| {
+        let pages = alike.get(exact);
+        pages.is_some_and(|pages| pages.len() >= LEAST_PAGES)
+    };
+    let pages: BTreeSet<usize> = alike.values().flatten().copied().collect();
+    let titles = places.iter().filter(|(_, place)| place.is_title).count();
     let is_many = pages.len() >= LEAST_PAGES && pages.len() * 10 >= count * 3;
     // Slides and chapters have titles that come again.
     let are_titles = titles * 2 > places.len() && pages.len() * 2 < count;
@@ -138,31 +173,58 @@ fn running(key: &Key, places: &[Place], count: usize) -> Vec<Place> {
             .filter_map(|first| pages.get(first..first + LEAST_PAGES))
             .any(|near| near.windows(2).all(|two| two[1] - two[0] <= NEAR_PAGES))
     };
-    let is_running = |place: &&Place| match is_many {
-        true => !are_titles,
+    let is_running = |(exact, place): &&(String, Place)| match is_many {
+        true => !are_titles && (count > FEW_PAGES || place.is_first || is_alike(exact)),
         false => key.is_head && place.is_first && !place.is_title && is_near(place.page),
     };
-    places.iter().filter(is_running).copied().collect()
+    let running = places.iter().filter(is_running);
+    running.map(|(_, place)| *place).collect()
 }
 
-/// Returns the places of texts such as `Chapter 3: Means`, if the same chapter comes more than once; captions of
-/// tables do not.
-fn heads_of_chapters(places: &[(String, Place)]) -> impl Iterator<Item = Place> {
-    let numbers: BTreeSet<&str> = places.iter().map(|(number, _)| number.as_str()).collect();
-    let is_running = places.len() >= LEAST_PAGES && numbers.len() * 3 <= places.len() * 2;
-    let places = places
-        .iter()
-        .filter(move |(_, place)| is_running && place.is_first);
-    places.map(|(_, place)| *place)
+/// Returns the places of texts such as `Chapter 3: Means`, if the same chapter comes more than once on pages near each
+/// other.
+fn heads_of_chapters(places: &[(String, Place)]) -> Vec<Place> {
+    let places: Vec<&(String, Place)> = places.iter().filter(|(_, one)| one.is_first).collect();
+    let is_near = |one: &Place, other: &Place| {
+        one.page != other.page && one.page.abs_diff(other.page) <= NEAR_PAGES
+    };
+    let near = places.iter().enumerate().filter(|(at, (_, place))| {
+        // They are in the order of their pages.
+        let around = at.saturating_sub(1)..(at + 2).min(places.len());
+        places[around]
+            .iter()
+            .any(|(_, other)| is_near(place, other))
+    });
+    let near: Vec<&(String, Place)> = near.map(|(_, place)| *place).collect();
+    let numbers: BTreeSet<&str> = near.iter().map(|(number, _)| number.as_str()).collect();
+    let is_running = near.len() >= LEAST_PAGES && numbers.len() * 3 <= near.len() * 2;
+    let near = near.into_iter().filter(|_| is_running);
+    near.map(|(_, place)| *place).collect()
 }
 
-/// Returns the indexes of what stands at the ends of a page, and whether it is the upper one.
-fn edges(elements: &[Element]) -> Vec<(usize, bool)> {
+/// What stands at an end of a page.
+struct Edge {
+    /// Index of the element.
+    at: usize,
+    is_head: bool,
+    is_outermost: bool,
+}
+
+/// Returns what stands at the ends of a page.
+fn edges(elements: &[Element]) -> Vec<Edge> {
     let texts: Vec<usize> = texts(elements).collect();
     let heads = EDGE.min(texts.len().div_ceil(2));
     let feet = EDGE.min(texts.len() / 2);
-    let heads = texts[..heads].iter().map(|&at| (at, true));
-    let feet = texts[texts.len() - feet..].iter().map(|&at| (at, false));
+    let is_counted = |at: &&usize| !is_passed_over(&elements[**at]);
+    let first = texts.iter().find(is_counted);
+    let last = texts.iter().rev().find(is_counted);
+    let edge = |at: &usize, is_head: bool| Edge {
+        at: *at,
+        is_head,
+        is_outermost: Some(at) == if is_head { first } else { last },
+    };
+    let heads = texts[..heads].iter().map(|at| edge(at, true));
+    let feet = texts[texts.len() - feet..].iter().map(|at| edge(at, false));
     heads.chain(feet).collect()
 }
 
@@ -183,68 +245,12 @@ pub(super) fn texts(elements: &[Element]) -> impl Iterator<Item = usize> {
         .map(|(at, _)| at)
 }
 
-/// What of a text comes again if it is furniture.
-struct Said {
-    letters: String,
-    /// Of a text that begins like `Chapter 3`.
-    chapter: Option<Chapter>,
-}
-
-struct Chapter {
-    word: String,
-    number: String,
-}
-
-impl Said {
-    /// Returns what an element on the page with a label says, if it may be furniture.
-    fn of(element: &Element, label: &str) -> Option<Self> {
-        let is_kind = matches!(
-            element.category,
-            Category::Title | Category::NarrativeText | Category::ListItem
-        );
-        let text = element.text.as_deref()?;
-        if !is_kind || text.len() > MOST_BYTES {
-            return None;
-        }
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let said = words.iter().filter(|word| **word != label);
-        let said: Vec<String> = said.map(|word| letters(word)).collect();
-        // Letters between numbers are those of a table.
-        let has_word = |word: &String| {
-            let is_dense = word.starts_with(|letter| letter > '\u{2E7F}');
-            is_dense || word.chars().nth(LEAST_LETTERS - 1).is_some()
-        };
-        if !said.iter().any(has_word) {
-            return None;
-        }
-        let chapter = match words[..] {
-            [word, number, _, ..] if number.starts_with(|sign: char| sign.is_ascii_digit()) => {
-                let is_digit = |sign: &char| sign.is_ascii_digit();
-                Some(Chapter {
-                    word: letters(word),
-                    number: number.chars().take_while(is_digit).collect(),
-                })
-            }
-            _ => None,
-        };
-        Some(Self {
-            letters: said.concat(),
-            chapter: chapter.filter(|chapter| !chapter.word.is_empty()),
-        })
-    }
-}
-
-/// Returns the letters of a word, in lower case.
-fn letters(word: &str) -> String {
-    let letters = word.chars().filter(|letter| letter.is_alphabetic());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use dpe_connector::content::{Category, Element};
 
     use super::mark;
+    use crate::formats::pdf::levels;
 
     fn page(texts: &[&str]) -> Vec<Element> {
         let text = |text: &&str| {
@@ -309,6 +315,93 @@ mod tests {
             .filter(|(_, page)| page[0] == HEADER);
         let heads: Vec<usize> = heads.map(|(page, _)| page).collect();
         assert_eq!(heads, [5, 7, 9, 15, 17, 19]);
+    }
+
+    fn titled(mut pages: Vec<Vec<Element>>) -> Vec<Vec<Element>> {
+        for page in &mut pages {
+            page[0].category = Category::Title;
+        }
+        pages
+    }
+
+    #[test]
+    fn titles_that_differ_in_their_numbers_and_declared_ones_are_titles() {
+        let labels: Vec<_> = (1..=4)
+            .map(|number: u32| Some(number.to_string()))
+            .collect();
+        let question = |number: usize| page(&[&format!("Question {number}"), "LONG", "b"]);
+        let questions = titled((1..=4).map(question).collect());
+        let found = marked(questions, &labels);
+        assert!(found.iter().all(|page| page[0] == Category::Title));
+        let mut alike = titled(vec![page(&["Summary", "LONG", "b"]); 4]);
+        let found = marked(alike.clone(), &labels);
+        assert!(found.iter().all(|page| page[0] == HEADER));
+        for page in &mut alike {
+            levels::declare(page);
+        }
+        let found = marked(alike, &labels);
+        assert!(found.iter().all(|page| page[0] == Category::Title));
+    }
+
+    #[test]
+    fn captions_are_text_however_they_are_numbered() {
+        let captions = [
+            ["Table 3.1: One", "Table 3.2: Two", "Table 4.1: Three"],
+            ["Figure 1 One", "Figure 2 Two", "Figure 1 Three"],
+            [
+                "Table 3 (continued)",
+                "Table 3 (continued)",
+                "Table 3 (continued)",
+            ],
+            ["In 2019 the", "In 2019 a", "In 2019 some"],
+            ["Model 3.1 One", "Model 3.2 Two", "Model 4.1 Three"],
+        ];
+        for captions in captions {
+            let pages = captions.map(|caption| page(&[caption, "LONG", "b", "c", "d"]));
+            let found = marked(pages.to_vec(), &[None, None, None]);
+            assert!(found.iter().flatten().all(|category| *category == TEXT));
+        }
+    }
+
+    #[test]
+    fn heads_of_chapters_that_are_far_apart_are_text() {
+        let mut pages: Vec<_> = (1..=30)
+            .map(|number| page(&[&"x".repeat(number + 3), "LONG", "b", "c", "d"]))
+            .collect();
+        for at in [0, 10, 20] {
+            pages[at] = page(&["Model 1 is it", "LONG", "b", "c", "d"]);
+        }
+        let found = marked(pages, &vec![None; 30]);
+        assert!(found.iter().flatten().all(|category| *category == TEXT));
+    }
+
+    #[test]
+    fn bills_in_one_file_keep_their_dates_and_totals() {
+        let bill = |number: usize| {
+            page(&[
+                "Invoice",
+                &format!("Date: {number}.5.2020"),
+                &format!("Customer no. {number}7"),
+                "LONG",
+                &format!("Total {number}00.00 EUR"),
+                &format!("Due {number}.6."),
+                "Acme Ltd",
+            ])
+        };
+        let found = marked((1..=3).map(bill).collect(), &[None, None, None]);
+        let expected = [HEADER, TEXT, TEXT, TEXT, TEXT, TEXT, FOOTER];
+        assert!(found.iter().all(|page| *page == expected));
+    }
+
+    #[test]
+    fn what_comes_again_behind_other_text_is_text() {
+        let texts = ["p", "qq", "rrr", "ssss", "ttttt"];
+        let inner = |text: &&str| page(&[text, "The Same", "LONG", "Total", text]);
+        let found = marked(texts.iter().map(inner).collect(), &vec![None; 5]);
+        assert!(found.iter().flatten().all(|category| *category == TEXT));
+        let behind = |number: usize| page(&[&format!("{number}"), "The Same", "LONG", "b", "c"]);
+        let found = marked((0..5).map(behind).collect(), &vec![None; 5]);
+        assert!(found.iter().all(|page| page[..2] == [TEXT, HEADER]));
     }
 
     #[test]

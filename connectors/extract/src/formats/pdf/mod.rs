@@ -25,6 +25,7 @@ mod numbers;
 mod outline;
 mod painted;
 mod reference_table;
+mod said;
 mod samples;
 mod starts;
 mod structure;
