@@ -584,3 +584,14 @@ fn an_archive_that_was_cut_off_is_called_so() {
     assert_eq!(error.reason, Reason::Damaged);
     assert!(error.message.contains("cut off"), "{error}");
 }
+
+#[test]
+fn rtf_with_a_brace_too_few_or_too_many_is_noted() {
+    let notes = |text: &[u8]| read(text).notes;
+    assert_eq!(notes(br"{\rtf1 Text\par}"), Vec::<String>::new());
+    assert_eq!(notes(b"{\\rtf1 Text\\par}\r\n\0"), Vec::<String>::new());
+    let unclosed = notes(br"{\rtf1{\fonttbl{\f0 Arial;} Text\par}");
+    assert!(unclosed[0].contains("closing brace"), "{unclosed:?}");
+    let early = notes(br"{\rtf1{\fonttbl{\f0 Arial;}}} Text\par}");
+    assert!(early[0].contains("last group"), "{early:?}");
+}

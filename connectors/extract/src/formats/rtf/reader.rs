@@ -151,11 +151,23 @@ impl<'r, 'l> Reader<'r, 'l> {
                 tokens.shift_jis(self.is_shift_jis());
             }
         }
+        self.note_braces(tokens.rest());
         while !self.groups.is_empty() {
             self.close();
         }
         self.flush();
         Ok(())
+    }
+
+    /// Notes that text may be missing because a brace is, or is too many; `rest` is what stands behind the document.
+    fn note_braces(&mut self, rest: &[u8]) {
+        if !self.groups.is_empty() {
+            let note = "it ends within its groups: its end, or a closing brace, is missing";
+            self.reading.note(note);
+        } else if rest.iter().any(u8::is_ascii_alphanumeric) {
+            self.reading
+                .note("what stands behind its last group is not read");
+        }
     }
 
     pub(super) fn finish(mut self) -> (Facts, Vec<Block>) {

@@ -38,6 +38,11 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// Returns the bytes behind the tokens so far.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at.min(self.bytes.len())..]
+    }
+
     /// Says whether text is in Shift-JIS from here on, whose characters may end with bytes that are braces or
     /// backslashes elsewhere.
     pub(super) fn shift_jis(&mut self, is_shift_jis: bool) {
