@@ -84,9 +84,9 @@ fn main() {
 }
 
 const FORMATS: &[&str] = &[
-    "txt", "md", "html", "rst", "adoc", "org", "csv", "json", "ndjson", "yaml", "source", "ipynb",
-    "eml", "mbox", "rtf", "svg", "docx", "pptx", "xlsx", "odt", "odp", "ods", "epub", "pdf", "doc",
-    "xls", "ppt", "png",
+    "txt", "md", "html", "rst", "adoc", "org", "csv", "tsv", "json", "ndjson", "yaml", "toml",
+    "xml", "source", "ipynb", "eml", "mbox", "msg", "rtf", "svg", "docx", "pptx", "xlsx", "odt",
+    "odp", "ods", "epub", "zip", "pdf", "doc", "xls", "ppt", "png", "jpg", "gif", "bmp",
 ];
 
 /// Reads one format in a process of its own.
@@ -177,6 +177,12 @@ fn sample(format: &str) -> Sample {
             "1,heron,\"grey, large\",2024-01-02\n",
             "",
         ),
+        "tsv" => made(
+            "a.tsv",
+            "a\tb\tc\td\n",
+            "1\theron\tgrey, large\t2024-01-02\n",
+            "",
+        ),
         "json" => made(
             "a.json",
             "[",
@@ -190,6 +196,13 @@ fn sample(format: &str) -> Sample {
             "",
         ),
         "yaml" => made("a.yaml", "", "- name: heron\n  size: 1.02\n", ""),
+        "toml" => made(
+            "a.toml",
+            "",
+            "[[heron]]\nname = \"grey\"\nsize = 1.02\n",
+            "",
+        ),
+        "xml" => made("a.xml", "<a>", "<heron size='1.02'>grey</heron>\n", "</a>"),
         "source" => made(
             "a.rs",
             "",
@@ -216,6 +229,7 @@ fn sample(format: &str) -> Sample {
             ),
             "",
         ),
+        "msg" => case("mail/outlook.msg"),
         "rtf" => made(
             "a.rtf",
             "{\\rtf1\\ansi ",
@@ -263,12 +277,16 @@ fn sample(format: &str) -> Sample {
                 &format!("<c:table>{}</c:table>", row.repeat(10_000)),
             )
         }
+        "zip" => case("zip/folder.zip"),
         "pdf" => pdf(),
         "epub" => case("epub/pandoc.epub"),
         "doc" => case("doc/libreoffice.doc"),
         "xls" => case("sheets/libreoffice.xls"),
         "ppt" => case("ppt/libreoffice.ppt"),
         "png" => case("image/small.png"),
+        "jpg" => case("image/described.jpg"),
+        "gif" => case("image/small.gif"),
+        "bmp" => case("image/small.bmp"),
         _ => panic!("no format {format}"),
     }
 }
