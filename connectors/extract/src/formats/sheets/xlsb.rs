@@ -2,7 +2,7 @@
 
 use super::numbers::{Formats, error, rk, truth};
 use super::parts::Surroundings;
-use super::{LAST, Merged, Sheet, document};
+use super::{LAST, Merged, Place, Sheet, document};
 use crate::format::Format;
 use crate::formats::head;
 use crate::formats::ooxml::properties;
@@ -18,6 +18,9 @@ mod record {
     pub(super) const ROW: u16 = 0;
     pub(super) const CELL_FIRST: u16 = 1;
     pub(super) const CELL_LAST: u16 = 11;
+    /// Cells that stand next to the one before and say no column, in the order of the others.
+    pub(super) const SHORT_FIRST: u16 = 12;
+    pub(super) const SHORT_LAST: u16 = 18;
     pub(super) const CELL_RICH_STRING: u16 = 62;
     pub(super) const SHARED_STRING: u16 = 19;
     pub(super) const FORMAT: u16 = 44;
@@ -155,18 +158,20 @@ impl Book {
     }
 
     fn read_sheet(&self, bytes: &[u8], relations: &Relations, sheet: &mut Sheet) {
-        let mut row = 0;
+        let (mut row, mut next) = (0, 0);
         for (number, data) in Records(bytes) {
             match number {
-                record::ROW => row = u32_at(data, 0).unwrap_or(0),
+                record::ROW => (row, next) = (u32_at(data, 0).unwrap_or(0), 0),
                 record::CELL_FIRST..=record::CELL_LAST | record::CELL_RICH_STRING => {
                     let column = u32_at(data, 0).unwrap_or(u32::MAX);
-                    let text = self
-                        .cell(number, data, sheet)
-                        .filter(|text| !text.is_empty());
-                    if let Some(text) = text.filter(|_| row <= LAST.0 && column <= LAST.1) {
-                        sheet.cells.push(((row, column), text));
-                    }
+                    let data = data.get(4..).unwrap_or_default();
+                    self.add_cell(number, (row, column), data, sheet);
+                    next = column.saturating_add(1);
+                }
+                record::SHORT_FIRST..=record::SHORT_LAST => {
+                    let number = number - record::SHORT_FIRST + record::CELL_FIRST;
+                    self.add_cell(number, (row, next), data, sheet);
+                    next = next.saturating_add(1);
                 }
                 record::FURNITURE => furniture(data, sheet),
                 record::MERGED => sheet.merged.extend(range(data)),
@@ -181,10 +186,18 @@ impl Book {
         }
     }
 
-    /// Returns what a cell shows: after its column and format, its value ([MS-XLSB] §2.4.299 and on).
+    fn add_cell(&self, number: u16, place: Place, data: &[u8], sheet: &mut Sheet) {
+        let text = self.cell(number, data, sheet);
+        let text = text.filter(|text| !text.is_empty());
+        if let Some(text) = text.filter(|_| place.0 <= LAST.0 && place.1 <= LAST.1) {
+            sheet.cells.push((place, text));
+        }
+    }
+
+    /// Returns what a cell shows: after its format, its value ([MS-XLSB] §2.4.299 and on).
     fn cell(&self, number: u16, data: &[u8], sheet: &mut Sheet) -> Option<String> {
-        let format = (u32_at(data, 4)? & 0xFF_FFFF) as usize;
-        let value = data.get(8..)?;
+        let format = (u32_at(data, 0)? & 0xFF_FFFF) as usize;
+        let value = data.get(4..)?;
         match number {
             2 => Some(self.formats.text(rk(u32_at(value, 0)?), format)),
             3 | 11 => Some(error(*value.first()?).to_owned()),
@@ -342,6 +355,13 @@ mod tests {
         bytes.extend(cell(11, 5, 0, b"\x2A"));
         bytes.extend(cell(1, 6, 0, b""));
         bytes.extend(cell(7, 7, 0, b"\x09\0\0\0"));
+        // Next to that, without a column: a number, nothing, a text.
+        bytes.extend(record(
+            16,
+            &[&[1, 0, 0, 0][..], &43_831.0_f64.to_le_bytes()].concat(),
+        ));
+        bytes.extend(record(12, &[0; 4]));
+        bytes.extend(record(17, &[&[0; 4][..], &string("beside")].concat()));
         let coded = ["&LLeft&RPage &P", "Foot &N", "&LLeft", ""].map(string);
         bytes.extend(record(479, &[b"\0\0".to_vec(), coded.concat()].concat()));
         let limits = crate::Limits::default();
@@ -349,7 +369,9 @@ mod tests {
         let mut sheet = Sheet::new("s", &reading);
         book.read_sheet(&bytes, &Relations::default(), &mut sheet);
         let expected = ["0.01", "2020-01-01", "shared \u{E9}", "own", "TRUE", "#N/A"];
-        let places = (0u32..).zip(expected);
+        let places = (0u32..)
+            .zip(expected)
+            .chain([(8, "2020-01-01"), (10, "beside")]);
         let expected: Vec<_> = places
             .map(|(at, text)| ((2, at), text.to_owned()))
             .collect();
