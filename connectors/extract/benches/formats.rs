@@ -85,8 +85,9 @@ fn main() {
 
 const FORMATS: &[&str] = &[
     "txt", "md", "html", "rst", "adoc", "org", "csv", "tsv", "json", "ndjson", "yaml", "toml",
-    "xml", "source", "ipynb", "eml", "mbox", "msg", "rtf", "svg", "docx", "pptx", "xlsx", "odt",
-    "odp", "ods", "epub", "zip", "pdf", "doc", "xls", "ppt", "png", "jpg", "gif", "bmp",
+    "xml", "source", "ipynb", "eml", "mbox", "msg", "rtf", "svg", "docx", "pptx", "xlsx", "xlsb",
+    "odt", "odp", "ods", "epub", "zip", "pdf", "doc", "xls", "ppt", "png", "jpg", "gif", "bmp",
+    "tiff", "webp", "heic",
 ];
 
 /// Reads one format in a process of its own.
@@ -282,11 +283,15 @@ fn sample(format: &str) -> Sample {
         "epub" => case("epub/pandoc.epub"),
         "doc" => case("doc/libreoffice.doc"),
         "xls" => case("sheets/libreoffice.xls"),
+        "xlsb" => case("sheets/sheetjs.xlsb"),
         "ppt" => case("ppt/libreoffice.ppt"),
         "png" => case("image/small.png"),
         "jpg" => case("image/described.jpg"),
         "gif" => case("image/small.gif"),
         "bmp" => case("image/small.bmp"),
+        "tiff" => case("image/small.tiff"),
+        "webp" => case("image/small.webp"),
+        "heic" => case("image/small.heic"),
         _ => panic!("no format {format}"),
     }
 }
