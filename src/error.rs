@@ -10,10 +10,10 @@ use crate::config::{CredentialError, LocationError, PlaceError};
 use crate::ops::commit::CommitError;
 use crate::ops::connector::ConnectorError;
 use crate::ops::hash_object::HashObjectError;
-use crate::ops::push::PushError;
 use crate::ops::remote::RemoteError;
 use crate::ops::serve::ServeError;
 use crate::ops::show::ShowError;
+use crate::ops::source::SourceError;
 use crate::runner::ClientError;
 use crate::sync::failure::Failure;
 
@@ -44,10 +44,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Show(#[from] ShowError),
-    /// A push cannot begin.
+    /// What is to be worked on is no source.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Push(#[from] PushError),
+    Source(#[from] SourceError),
     /// The remote cannot be served.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -135,7 +135,7 @@ impl Exit {
             Error::Client(error) => Self::of_failure(&error.failure),
             Error::Show(ShowError::Remote(error)) => Self::of_failure(&error.failure),
             Error::Show(ShowError::Store(error)) => Self::of_store_error(error),
-            Error::Push(error) => Self::of_failure(&error.failure()),
+            Error::Source(error) => Self::of_failure(&error.failure()),
             Error::Serve(error) => Self::of_serve_error(error),
             Error::Commit(CommitError::Read { .. } | CommitError::Blob { .. }) => Self::Instance,
             Error::Commit(CommitError::Invalid { .. }) => Self::Partial,

@@ -18,6 +18,7 @@ mod run;
 mod serve;
 mod show;
 mod signal;
+mod sources;
 mod switch;
 mod variable;
 

@@ -1,21 +1,19 @@
 //! The command `dpe push`.
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use clap::ValueEnum;
-
 use crate::error::Error;
-use crate::ops::push::{self, Push, Pushed, RepositoryMode, RepositoryOptions, SourceKind};
+use crate::ops::push::{self, Push, Pushed};
+use crate::ops::source;
 use crate::sync::event::Observer;
 use crate::sync::failure::Failure;
-use crate::sync::guard::DeleteLimit;
 use crate::sync::report::{Outcome, Report};
 use crate::ui::{Listing, Summary, Voice};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::sources::SourceArgs;
 use super::switch::switch;
 
 /// Deliver what changed in folders, files and repositories
@@ -27,37 +25,8 @@ use super::switch::switch;
 /// committed is pushed, not what is checked out. A token for https URLs is taken from GIT_TOKEN.
 #[derive(Debug, clap::Args)]
 pub(super) struct PushArgs {
-    /// Folders, files or repositories to push
-    #[arg(required = true, value_name = "SOURCE")]
-    sources: Vec<PathBuf>,
-
-    /// What reads the sources: fs for folders and files, git for repositories
-    #[arg(
-        long,
-        env = "DPE_CONNECTOR",
-        value_name = "fs|git",
-        default_value = "fs",
-        hide_possible_values = true
-    )]
-    connector: Connector,
-
-    /// Of repositories: the branch, tag or commit to push [default: HEAD]
-    #[arg(long = "ref", env = "DPE_REF", value_name = "REF")]
-    reference: Option<String>,
-
-    /// Of repositories: push their files, or their history with a document for each repository
-    /// [default: files]
-    #[arg(
-        long,
-        env = "DPE_MODE",
-        value_name = "files|history",
-        hide_possible_values = true
-    )]
-    mode: Option<Mode>,
-
-    /// URI prefix of the documents [default: dpe://FOLDER/]
-    #[arg(long, env = "DPE_PREFIX", value_name = "URI")]
-    prefix: Option<String>,
+    #[command(flatten)]
+    sources: SourceArgs,
 
     /// Show what would be done, and write nothing
     #[arg(short = 'n', long, env = "DPE_DRY_RUN", value_parser = switch())]
@@ -66,61 +35,23 @@ pub(super) struct PushArgs {
     /// Take the prefix over from a folder that was pushed under it and is gone
     #[arg(long, env = "DPE_ADOPT", value_parser = switch())]
     adopt: bool,
-
-    /// Allow a round to delete up to N documents, or N% of them [default: half, or 20]
-    #[arg(long, env = "DPE_MAX_DELETE", value_name = "N|N%")]
-    max_delete: Option<DeleteLimit>,
-}
-
-/// The connectors that sources are pushed with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Connector {
-    Fs,
-    Git,
-}
-
-/// What the documents of a repository are.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Mode {
-    Files,
-    History,
 }
 
 impl PushArgs {
-    /// Returns what the sources are.
-    fn kind(&self) -> SourceKind {
-        match self.connector {
-            Connector::Fs => SourceKind::Folders,
-            Connector::Git => SourceKind::Repositories(RepositoryOptions {
-                reference: self.reference.clone(),
-                mode: match self.mode {
-                    Some(Mode::History) => RepositoryMode::History,
-                    Some(Mode::Files) | None => RepositoryMode::Files,
-                },
-            }),
-        }
-    }
-
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
-        let is_of_git = self.reference.is_some() || self.mode.is_some();
-        if self.connector != Connector::Git && is_of_git {
-            voice.warn("error: --ref and --mode are for repositories; add --connector git");
+        if self.sources.contradict(voice) {
             return Ok(Exit::Usage);
         }
+        let wanted = self.sources.wanted(common)?;
         let push = Push {
-            kind: self.kind(),
-            sources: self.sources,
-            prefix: self.prefix,
-            remote: common.remote()?,
             state_dir: common.state_dir()?,
             dry_run: self.dry_run,
-            delete_limit: self.max_delete.unwrap_or(DeleteLimit::Usual),
             adopt: self.adopt,
         };
         let listing: Arc<dyn Observer> = Arc::new(Listing::new(voice, self.dry_run));
-        let pushed = push::push(&push, &listing).await?;
+        let pushed = push::push(&push, source::resolve(&wanted)?, &listing).await;
         let mut exit = Exit::Success;
         for pushed in &pushed {
             tell(voice, pushed, self.dry_run)?;

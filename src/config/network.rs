@@ -9,7 +9,7 @@ use super::credential::Credential;
 use super::remote::RemoteLocation;
 
 /// A remote, and how to reach it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
     /// Where it is.
     pub location: RemoteLocation,
@@ -18,7 +18,7 @@ pub struct Remote {
 }
 
 /// Settings of the way to a remote.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     /// How long nothing may happen before a request is given up; `None` waits for ever.
     pub timeout: Option<Duration>,

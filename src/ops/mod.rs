@@ -18,3 +18,4 @@ pub mod rename;
 pub mod run;
 pub mod serve;
 pub mod show;
+pub mod source;

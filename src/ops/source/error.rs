@@ -1,4 +1,4 @@
-//! Why a push cannot begin, or did not end.
+//! Why a round over a source cannot begin, or did not end.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use crate::state::StateError;
 use crate::sync::failure::{Failure, FailureSource, Level};
 use crate::sync::report::{Outcome, Report};
 
-/// A push that did not come to its end.
+/// A source, or a round over it, that is of no use.
 #[derive(Debug, Error, Diagnostic)]
-pub enum PushError {
+pub enum SourceError {
     /// What was named is not there.
     #[error("cannot push {name}")]
     #[diagnostic(
@@ -156,9 +156,9 @@ pub enum Origin {
     Url,
 }
 
-impl PushError {
+impl SourceError {
     /// Returns the error of a round that failed, from its report.
-    pub(super) fn of_report(report: &Report, origin: Origin) -> Option<Self> {
+    pub(in crate::ops) fn of_report(report: &Report, origin: Origin) -> Option<Self> {
         if report.outcome != Outcome::Failed {
             return None;
         }

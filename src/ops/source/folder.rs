@@ -12,8 +12,9 @@ use serde_json::value::RawValue;
 use crate::json::Writer;
 use crate::model::FileUri;
 
-use super::super::error::PushError;
-use super::{Unresolved, digest, prefix_of, shown};
+use super::Unresolved;
+use super::error::SourceError;
+use super::naming::{digest, prefix_of, shown};
 
 /// A folder to push: all of it, or the files that were named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ fn some_files(
     paths: &[PathBuf],
     name: &str,
     prefix: Option<&str>,
-) -> Result<FolderSource, PushError> {
+) -> Result<FolderSource, SourceError> {
     let here = Path::new(".");
     let parent = if parent.as_os_str().is_empty() {
         here
@@ -88,20 +89,20 @@ enum Kind {
     File,
 }
 
-fn kind(path: &Path) -> Result<Kind, PushError> {
+fn kind(path: &Path) -> Result<Kind, SourceError> {
     let metadata = std::fs::metadata(path).map_err(|source| {
         let name = shown(path);
         // What the system says of such a name helps nobody.
         if name.contains("://") {
-            return PushError::Connector { url: name };
+            return SourceError::Connector { url: name };
         }
-        PushError::Source { name, source }
+        SourceError::Source { name, source }
     })?;
     let inside_git = path
         .components()
         .any(|part| part == Component::Normal(OsStr::new(".git")));
     if inside_git {
-        return Err(PushError::Git {
+        return Err(SourceError::Git {
             path: path.to_owned(),
         });
     }
@@ -110,19 +111,19 @@ fn kind(path: &Path) -> Result<Kind, PushError> {
     } else if metadata.is_file() {
         Ok(Kind::File)
     } else {
-        Err(PushError::Special {
+        Err(SourceError::Special {
             path: path.to_owned(),
         })
     }
 }
 
-fn folder(path: &Path, prefix: Option<&str>) -> Result<FolderSource, PushError> {
-    let root = path.canonicalize().map_err(|source| PushError::Source {
+fn folder(path: &Path, prefix: Option<&str>) -> Result<FolderSource, SourceError> {
+    let root = path.canonicalize().map_err(|source| SourceError::Source {
         name: shown(path),
         source,
     })?;
     if root.to_str().is_none() {
-        return Err(PushError::NotUnicode { path: root });
+        return Err(SourceError::NotUnicode { path: root });
     }
     let uri_prefix = match prefix {
         Some(prefix) => prefix.to_owned(),
@@ -145,11 +146,11 @@ fn own_prefix(given: &Path, root: &Path) -> String {
     prefix_of(name.unwrap_or(OsStr::new("root")).as_encoded_bytes())
 }
 
-fn file_name(path: &Path) -> Result<String, PushError> {
+fn file_name(path: &Path) -> Result<String, SourceError> {
     path.file_name()
         .and_then(OsStr::to_str)
         .map(str::to_owned)
-        .ok_or_else(|| PushError::NotUnicode {
+        .ok_or_else(|| SourceError::NotUnicode {
             path: path.to_owned(),
         })
 }
@@ -227,7 +228,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use super::{FolderSource, PushError, own_prefix, resolve};
+    use super::{FolderSource, SourceError, own_prefix, resolve};
 
     fn place() -> tempfile::TempDir {
         let place = tempfile::tempdir().unwrap();
@@ -278,7 +279,7 @@ mod tests {
     #[test]
     fn what_does_not_exist_is_refused() {
         let missing = resolve(&["/no/such/place".into()], None).remove(0);
-        assert!(missing.is_err_and(|(_, why)| matches!(*why, PushError::Source { .. })));
+        assert!(missing.is_err_and(|(_, why)| matches!(*why, SourceError::Source { .. })));
     }
 
     #[test]

@@ -10,8 +10,9 @@ use serde_json::value::RawValue;
 use crate::config::{Mask, Secret};
 use crate::json::Writer;
 
-use super::super::error::PushError;
-use super::{Unresolved, digest, prefix_of, shown};
+use super::Unresolved;
+use super::error::SourceError;
+use super::naming::{digest, prefix_of, shown};
 
 /// What of a repository is pushed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,7 +113,7 @@ pub(super) fn resolve(
             Ok(place @ Place::Url(_)) => return Ok(somewhere_else(text, place, options, prefix)),
             Err(why) if text.contains("://") || text.contains('@') => {
                 let url = shown(named);
-                return Err(unresolved(PushError::Url { url, why }));
+                return Err(unresolved(SourceError::Url { url, why }));
             }
             _ => {}
         }
@@ -141,12 +142,12 @@ fn on_this_machine(
     named: &Path,
     options: &RepositoryOptions,
     prefix: Option<&str>,
-) -> Result<RepositorySource, PushError> {
-    let path = named.canonicalize().map_err(|source| PushError::Source {
+) -> Result<RepositorySource, SourceError> {
+    let path = named.canonicalize().map_err(|source| SourceError::Source {
         name: shown(named),
         source,
     })?;
-    let not_unicode = || PushError::NotUnicode { path: path.clone() };
+    let not_unicode = || SourceError::NotUnicode { path: path.clone() };
     let (root, subdir) = match options.mode {
         RepositoryMode::Files => around(&path),
         // A folder that contains repositories may lie in a work tree itself.
