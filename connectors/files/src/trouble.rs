@@ -42,6 +42,9 @@ impl TryFrom<BTreeMap<Reason, OnTrouble>> for OnRefused {
     }
 }
 
+/// How the message of an `error` item begins that is about a file that is passed over, and so is no failure.
+pub const SKIPPED: &str = "skipped: ";
+
 /// What an `error` item says of a file (connector contract §12).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -66,6 +69,11 @@ impl Failure {
     /// Returns what is to be said of a file that was refused; its reason comes first.
     pub fn refused(error: &ExtractError) -> Self {
         Self::of_content(format!("{}: {}", error.reason, error.message))
+    }
+
+    /// Returns what is said of a file that is passed over, to whoever asked for that by `say_skipped`.
+    pub fn skipped(why: &str) -> Self {
+        Self::of_content(format!("{SKIPPED}{why}"))
     }
 
     /// Returns a failure of the source, which may be over next time.

@@ -38,6 +38,9 @@ pub(crate) struct Config {
     /// How much one file may cost.
     #[serde(default)]
     pub(crate) limits: Bounds,
+    /// Whether what is passed over is said by its name, for somebody who only looks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) say_skipped: bool,
     /// Enumerate these files alone, whatever the ignore rules say. Relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) only: Option<Vec<PathBuf>>,
@@ -52,6 +55,14 @@ fn skip() -> OnTrouble {
 }
 
 impl Config {
+    /// Returns the configuration as far as it decides what the same files give.
+    pub(crate) fn content(&self) -> Self {
+        Self {
+            say_skipped: false,
+            ..self.clone()
+        }
+    }
+
     /// Checks what the types do not say and compiles the globs.
     pub(crate) fn globs(&self) -> Result<Globs, String> {
         if !self.root.is_absolute() {
@@ -101,7 +112,7 @@ mod tests {
     fn the_schema_of_the_manifest_names_the_members_and_their_defaults() {
         let manifest: serde_json::Value = serde_json::from_str(crate::MANIFEST).unwrap();
         let schema = manifest["config_schema"]["properties"].as_object().unwrap();
-        let full = config(r#"{"root":"/x","only":["a"]}"#).unwrap();
+        let full = config(r#"{"root":"/x","only":["a"],"say_skipped":true}"#).unwrap();
         let members = serde_json::to_value(&full).unwrap();
         let members = members.as_object().unwrap();
         let names = |map: &serde_json::Map<_, _>| map.keys().cloned().collect::<BTreeSet<String>>();

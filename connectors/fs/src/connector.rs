@@ -66,7 +66,7 @@ impl Connector for Fs {
             .map_err(|why| RpcError::new(ErrorCode::InvalidConfig, format!("config: {why}")))?;
         let prefix = params.instance.uri_prefix.clone();
         // The parsed configuration written anew, so that spaces in its text do not matter.
-        let canonical = serde_json::to_string(&config)
+        let canonical = serde_json::to_string(&config.content())
             .map_err(|why| RpcError::new(ErrorCode::InvalidConfig, format!("config: {why}")))?;
         let extractor = config
             .limits

@@ -134,14 +134,41 @@ impl Round {
         for path in &walked.links {
             report.skipped(LINK, path);
         }
-        walked.notes.into_iter().for_each(|note| report.note(note));
+        walked
+            .notes
+            .iter()
+            .for_each(|note| report.note(note.clone()));
         for (path, reason) in self.listing.without_document() {
             report.refused(reason, path);
+        }
+        if self.setup.config.say_skipped {
+            self.say_what_is_skipped(&walked);
+        }
+    }
+
+    /// Says by name what is known to be passed over, for somebody who only looks.
+    fn say_what_is_skipped(&mut self, walked: &Walked) {
+        let special = walked.special.iter().map(|path| (path, SPECIAL));
+        let links = walked.links.iter().map(|path| (path, LINK));
+        for (path, Kind(what, _)) in special.chain(links) {
+            self.items.say_failure(path, Failure::skipped(what));
+        }
+        for (path, reason) in self.listing.without_document() {
+            let why = reason.to_string();
+            self.items.say_failure(path, Failure::skipped(&why));
+        }
+    }
+
+    /// Says by name that a file is passed over, if somebody wants to know.
+    fn say_skipped(&mut self, path: &[u8], why: &str) {
+        if self.setup.config.say_skipped {
+            self.items.say_failure(path, Failure::skipped(why));
         }
     }
 
     fn say_trouble(&mut self, trouble: &Trouble) {
         if self.setup.config.only.is_none() && self.setup.config.unreadable == OnTrouble::Skip {
+            self.say_skipped(&trouble.path, &trouble.message);
             return self.report.skipped(UNREADABLE, &trouble.path);
         }
         let mut uri = self.items.uri(&trouble.path);
@@ -187,7 +214,9 @@ impl Round {
             return self.say_failure(task, Failure::refused(&unsupported()));
         }
         self.lose(&task);
-        self.report.unsupported(&self.files[task.file].path);
+        let path = self.files[task.file].path.clone();
+        self.say_skipped(&path, &Reason::UnsupportedFormat.to_string());
+        self.report.unsupported(&path);
         self.listing.note(task.file, seen);
     }
 
@@ -198,8 +227,9 @@ impl Round {
             return self.say_failure(task, Failure::refused(error));
         }
         self.lose(&task);
-        self.report
-            .refused(error.reason, &self.files[task.file].path);
+        let path = self.files[task.file].path.clone();
+        self.say_skipped(&path, &error.reason.to_string());
+        self.report.refused(error.reason, &path);
         // How long a file takes is no property of it: it is tried again.
         if error.reason != Reason::Timeout {
             self.listing.note(task.file, seen);

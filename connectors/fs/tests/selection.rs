@@ -207,3 +207,20 @@ fn named_files_are_enumerated_alone_and_in_spite_of_ignore_rules() {
     ];
     assert_eq!(lines(&folder, named), expected);
 }
+
+#[test]
+fn what_is_passed_over_is_said_by_name_to_whoever_asks_and_the_cursor_stays_the_same() {
+    let folder = Folder::with(&[("a.txt", "a"), ("b.bin", "\0\u{1}"), ("sub/c.mp3", "\0")]);
+    let first = connector(folder.root(), json!({})).scan(None);
+    let looking = json!({"say_skipped": true});
+    let looked = connector(folder.root(), looking).scan(first.cursor.as_deref());
+    assert!(looked.incremental);
+    let expected = ["!b.bin content_invalid", "!sub/c.mp3 content_invalid"];
+    assert_eq!(looked.lines(), expected);
+    for item in &looked.items {
+        assert_eq!(item["message"], "skipped: unsupported_format");
+    }
+    let again = connector(folder.root(), json!({})).scan(looked.cursor.as_deref());
+    assert!(again.incremental);
+    assert_eq!(again.lines(), Vec::<String>::new());
+}

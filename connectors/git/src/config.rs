@@ -44,6 +44,9 @@ pub(crate) struct Config {
     /// How much one file may cost.
     #[serde(default)]
     pub(crate) limits: Bounds,
+    /// Whether what is passed over is said by its name, for somebody who only looks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) say_skipped: bool,
     /// Where fetched repositories are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cache: Option<PathBuf>,
@@ -111,12 +114,13 @@ impl Config {
 impl Config {
     /// Returns the configuration as far as it decides what the same commit gives: without the
     /// reference, since what differs between two of them is what has changed, without credentials,
-    /// and without the place of the cache.
+    /// without the place of the cache, and whatever is said by its name besides.
     pub(crate) fn content(&self, place: &Place) -> Self {
         Self {
             repo: place.to_string(),
             reference: head(),
             cache: None,
+            say_skipped: false,
             ..self.clone()
         }
     }
@@ -163,7 +167,7 @@ mod tests {
     fn the_schema_of_the_manifest_names_the_members_and_their_defaults() {
         let manifest: serde_json::Value = serde_json::from_str(crate::MANIFEST).unwrap();
         let schema = manifest["config_schema"]["properties"].as_object().unwrap();
-        let full = config(r#"{"repo":"/x","subdir":"d","cache":"/c"}"#).unwrap();
+        let full = config(r#"{"repo":"/x","subdir":"d","cache":"/c","say_skipped":true}"#).unwrap();
         let members = serde_json::to_value(&full).unwrap();
         let members = members.as_object().unwrap();
         let names = |map: &serde_json::Map<_, _>| map.keys().cloned().collect::<BTreeSet<String>>();

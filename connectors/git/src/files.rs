@@ -24,6 +24,7 @@ use crate::place::NotBegun;
 use crate::renames::{Move, moves};
 use crate::repository::{LARGEST_OBJECT, Repository};
 use crate::since::{Known, Told, told, tree_of};
+use crate::skipped::skipped;
 use crate::tree::Change;
 
 /// The most that the paths of files to be looked at again take in the cursor, in bytes.
@@ -85,6 +86,9 @@ impl Round {
         };
         round.say_what_is_known(&moves, gone);
         round.report_what_is_known(&told);
+        if round.setup.config.say_skipped {
+            round.say_what_is_skipped(&told, cancel)?;
+        }
         Ok(round)
     }
 
@@ -104,6 +108,22 @@ impl Round {
         }
         for (kind, path) in &told.difference.skipped {
             self.report.skipped(*kind, path);
+        }
+    }
+
+    /// Says by name what is passed over in the whole tree, but for what is about to be read.
+    fn say_what_is_skipped(&mut self, told: &Told, cancel: &CancelFlag) -> Result<(), RpcError> {
+        let skipped = skipped(&self.examiner, &told.difference, cancel)?;
+        for (path, why) in &skipped {
+            self.items.say_failure(path, Failure::skipped(why));
+        }
+        Ok(())
+    }
+
+    /// Says by name that a file is passed over, if somebody wants to know.
+    fn say_skipped(&mut self, path: &[u8], why: &str) {
+        if self.setup.config.say_skipped {
+            self.items.say_failure(path, Failure::skipped(why));
         }
     }
 
@@ -148,6 +168,7 @@ impl Round {
                 self.items.say_texts(made.texts);
             }
             Outcome::Pointer => {
+                self.say_skipped(&task.path, POINTER.0);
                 self.report.skipped(POINTER, &task.path);
                 self.say_no_document(task);
             }
@@ -156,12 +177,14 @@ impl Round {
                 self.items.say_failure(&task.path, failure);
             }
             Outcome::Unsupported => {
+                self.say_skipped(&task.path, &Reason::UnsupportedFormat.to_string());
                 self.report.unsupported(&task.path);
                 self.say_no_document(task);
             }
             Outcome::Invalid(error)
                 if self.setup.config.on_refused.of(error.reason) == OnTrouble::Skip =>
             {
+                self.say_skipped(&task.path, &error.reason.to_string());
                 self.report.refused(error.reason, &task.path);
                 self.look_again(&task, error.reason);
                 self.say_no_document(task);

@@ -26,6 +26,7 @@ mod secrets;
 mod selection;
 mod similarity;
 mod since;
+mod skipped;
 mod tree;
 
 use std::io::{Read, Write};

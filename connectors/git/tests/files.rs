@@ -687,3 +687,26 @@ fn what_was_passed_over_for_its_time_is_looked_at_in_every_round() {
     assert_eq!(plugin.stderr().matches("d/slow.rtf").count(), 2);
     plugin.shut_down();
 }
+
+#[test]
+fn what_is_passed_over_is_said_by_name_to_whoever_asks_and_the_cursor_stays_the_same() {
+    let repository = Repository::with(&[("a.txt", "a"), ("b.bin", "\0\u{1}"), ("p.md", POINTER)]);
+    repository.link("a.txt", "link.txt");
+    repository.commit();
+    let first = repository.plugin().scan(None);
+    repository.write("new.bin", "\0\u{2}");
+    repository.commit();
+    let looking = json!({"say_skipped": true});
+    let looked = plugin(repository.root(), looking).scan(first.cursor.as_deref());
+    assert!(looked.incremental);
+    let mut lines = looked.lines();
+    lines.sort();
+    let expected = ["b.bin", "link.txt", "new.bin", "p.md"];
+    assert_eq!(
+        lines,
+        expected.map(|name| format!("!{name} content_invalid"))
+    );
+    let again = repository.plugin().scan(looked.cursor.as_deref());
+    assert!(again.incremental);
+    assert_eq!(again.lines(), Vec::<String>::new());
+}
