@@ -101,5 +101,5 @@ fn way_out(report: &Report) -> &'static str {
 }
 
 /// What follows from documents that failed, and what to do about them.
-const WAY_OUT: &str = "what failed is tried again with every push, which may read everything until then; mend it, leave it \
+const WAY_OUT: &str = "what failed is tried again with every push; mend it, leave it \
     out with .dpeignore, or settle by `dpe rm` what somebody else has written";

@@ -6,14 +6,15 @@ use std::time::Duration;
 use crate::model::FileUri;
 use crate::state::{self, Change, CursorChange, StateError};
 use crate::sync::event::{Event, Observer};
-use crate::sync::failure::Failure;
+use crate::sync::failure::{Failure, FailureSource};
 use crate::sync::ports::{Remote, Source};
 use crate::sync::report::{Outcome, Report};
 
+use super::doubt::Doubt;
 use super::feed::Enumerated;
 use super::interruption::unless;
-use super::landing::state_failure;
-use super::round::{Profile, Round, Scope};
+use super::landing::{Aftermath, state_failure};
+use super::round::{Profile, Round, Scope, Settings};
 
 /// The pause before saving is tried again (§34).
 const STATE_PAUSE: Duration = Duration::from_millis(200);
@@ -73,7 +74,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
     pub(super) fn close(
         &mut self,
         enumerated: Option<Enumerated>,
-        touched: &HashSet<FileUri>,
+        aftermath: &Aftermath,
         report: &mut Report,
     ) -> Result<(), Failure> {
         match enumerated {
@@ -81,9 +82,15 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
                 report.outcome = Outcome::Succeeded;
                 self.store_cursor(&enumerated, report)?;
             }
-            Some(_) => {
+            Some(enumerated) => {
                 report.outcome = Outcome::Partial;
-                self.hold_cursor(report);
+                match enumerated
+                    .cursor
+                    .filter(|_| self.come_back(&report.failures))
+                {
+                    Some(cursor) => self.store_despite_failures(&cursor, aftermath, report)?,
+                    None => self.hold_cursor(report),
+                }
             }
             None => {
                 report.outcome = Outcome::Failed;
@@ -91,7 +98,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
                 return Ok(());
             }
         }
-        self.count_untouched(touched, report)
+        self.count_untouched(&aftermath.touched, report)
     }
 
     fn store_cursor(
@@ -111,7 +118,49 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             _ if !takes_cursors || !is_stored => CursorChange::Clear,
             _ => CursorChange::Keep,
         };
-        let carries_a_cursor = matches!(change, CursorChange::Store(_));
+        self.finish(change, since, report)
+    }
+
+    /// Returns whether the source will speak of everything that failed again by itself, so that nothing is lost
+    /// if it goes on from here. People's only: one broken document would make every round a full one.
+    fn come_back(&self, failures: &[Failure]) -> bool {
+        let Settings {
+            profile,
+            scope,
+            failures_come_back,
+            ..
+        } = *self.settings;
+        let are_of_plugin = |failure: &Failure| failure.source == FailureSource::Plugin;
+        (profile, scope) == (Profile::People, Scope::Whole)
+            && failures_come_back
+            && self.source.identity().supports_cursor
+            && failures.iter().all(are_of_plugin)
+    }
+
+    /// Stores the cursor; what this instance has written of what failed stays in the write set, so that it is
+    /// missed should the source never come back to it.
+    fn store_despite_failures(
+        &mut self,
+        cursor: &str,
+        aftermath: &Aftermath,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let since = self.state.held_since().map_err(state_failure)?;
+        let doubt = Doubt::of(&report.failures);
+        let mut kept = self.state.write_set().map_err(state_failure)?;
+        kept.retain(|uri| doubt.covers(uri));
+        kept.extend_from_slice(&aftermath.in_doubt);
+        self.finish(CursorChange::StoreBut(cursor, &kept), since, report)
+    }
+
+    fn finish(
+        &mut self,
+        change: CursorChange<'_>,
+        since: Option<String>,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
+        let carries_a_cursor =
+            matches!(change, CursorChange::Store(_) | CursorChange::StoreBut(..));
         match self.state.finish(change, None).map_err(state_failure) {
             Ok(()) => report.cursor_persisted = carries_a_cursor,
             Err(failure) if carries_a_cursor => {

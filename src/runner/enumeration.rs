@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::future::Future;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::pin::pin;
 
 use crate::json::Value;
@@ -33,6 +34,8 @@ pub(super) struct Mentions {
     /// Members of the write set that no item has mentioned so far.
     pub unproduced: HashSet<FileUri>,
     pub profile: Profile,
+    /// Fingerprints of all documents that were named, if it is to be known which were not.
+    pub said: Option<HashSet<u64>>,
 }
 
 /// What the source is asked for, and in which way.
@@ -129,7 +132,7 @@ fn passed(gate: &mut Gate, portion: &mut Portion, state: &Instance) -> Result<Ve
 impl Mentions {
     /// Notes that an item mentions its documents, whatever else is wrong with it.
     fn produced(&mut self, item: Value<'_>) {
-        if self.unproduced.is_empty() {
+        if self.unproduced.is_empty() && self.said.is_none() {
             return;
         }
         let uri = |member| {
@@ -137,6 +140,7 @@ impl Mentions {
             FileUri::parse(&text).ok()
         };
         if let Some(uri) = uri("file_uri") {
+            self.said.as_mut().map(|said| said.insert(print(&uri)));
             self.unproduced.remove(&uri);
         }
         match (uri("from_uri"), uri("to_uri")) {
@@ -145,6 +149,34 @@ impl Mentions {
                 self.unproduced.remove(uri);
             }),
         }
+    }
+
+    /// Returns whether nothing at all was named, though something is known.
+    pub(super) fn heard_nothing(&self) -> bool {
+        self.said.as_ref().is_some_and(HashSet::is_empty)
+    }
+
+    /// Returns the documents of this instance that an enumeration has not named, though it should have: those that
+    /// were written since the cursor, and of a full one everything.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub(super) fn missing(
+        &self,
+        enumerated: &Enumerated,
+        state: &Instance,
+    ) -> Result<HashSet<FileUri>, Failure> {
+        let mut missing = self.unproduced.clone();
+        // A source that gives no cursor does not stand behind what it has said.
+        if let Some(said) = &self.said
+            && !enumerated.incremental
+            && enumerated.cursor.is_some()
+        {
+            let unsaid = state.confirmed_but(|uri| said.contains(&print(uri)));
+            missing.extend(unsaid.map_err(state_failure)?);
+        }
+        Ok(missing)
     }
 
     /// A move says where a document went, not what it holds. That is known from the cursor,
@@ -159,6 +191,14 @@ impl Mentions {
             }
         }
     }
+}
+
+/// Returns a number for a document. There may be millions of them; should two ever have the same, the one that
+/// is gone stays.
+fn print(uri: &FileUri) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    uri.as_str().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Counts the deletes that take something away: what an earlier round has deleted is said again

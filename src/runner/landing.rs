@@ -53,6 +53,8 @@ pub(super) struct Landing<'a, R> {
     unachieved: Unachieved,
     /// Documents that were created, updated, moved or not delivered.
     touched: HashSet<FileUri>,
+    /// Documents of this instance that the source may have or not.
+    pub(in crate::runner) in_doubt: Vec<FileUri>,
 }
 
 /// What is to be looked at again after stale moves.
@@ -75,6 +77,8 @@ pub(super) struct Aftermath {
     /// Documents that were created, updated, moved or not delivered; only under
     /// [`Profile::People`].
     pub touched: HashSet<FileUri>,
+    /// Documents of this instance that the source may have or not.
+    pub in_doubt: Vec<FileUri>,
     /// What could not be saved, although it is known; whether there is anything or not, a save
     /// has failed.
     pub unsaved: Option<Vec<Change>>,
@@ -113,6 +117,7 @@ impl<'a, R: Remote> Landing<'a, R> {
             unsaved: None,
             unachieved: Unachieved::default(),
             touched: HashSet::new(),
+            in_doubt: Vec::new(),
         })
     }
 
@@ -123,6 +128,7 @@ impl<'a, R: Remote> Landing<'a, R> {
             failures: self.failures,
             failures_omitted: self.failures_omitted,
             touched: self.touched,
+            in_doubt: self.in_doubt,
             unsaved: self.unsaved,
         }
     }

@@ -8,6 +8,7 @@ mod client;
 mod client_error;
 mod client_sessions;
 mod closing;
+mod doubt;
 mod drive;
 mod dry_run;
 mod enumeration;

@@ -15,6 +15,7 @@ use crate::sync::guard::DeleteLimit;
 use crate::sync::ports::{Base, Remote, Source};
 use crate::sync::wave::Operation;
 
+use super::enumeration::Mentions;
 use super::feed::{Enumerated, Feed, Portion};
 use super::interruption::unless;
 use super::landing::{Landing, Undecided, state_failure};
@@ -23,25 +24,38 @@ use super::spool::Spool;
 use super::task::Task;
 
 /// What one more enumeration has to clear up.
-pub(super) struct Missed {
+struct Missed {
     /// Documents of which nothing was said: gone if the enumeration does not have them.
     unproduced: HashSet<FileUri>,
     /// Documents that stale moves left undecided, besides; they are not gone for not being there.
     undecided: HashSet<FileUri>,
-    /// Whether the round started from a cursor, so that not being mentioned means nothing.
+    extent: Extent,
+}
+
+/// How much the round said.
+#[derive(Clone, Copy, Debug)]
+struct Extent {
+    /// Whether it started from a cursor, so that not being mentioned means nothing.
     incremental: bool,
+    /// Whether it named nothing at all, though it was to name everything, and something is known.
+    is_silent: bool,
 }
 
 impl Missed {
-    /// Collects what a round has missed: of the write set, `unproduced`; and what stale moves
+    /// Collects what a round has missed: what should have been mentioned and was not; and what stale moves
     /// left behind.
-    pub(super) fn new<R: Remote>(
-        mut unproduced: HashSet<FileUri>,
-        incremental: bool,
+    fn new<R: Remote>(
+        mentions: &Mentions,
+        enumerated: &Enumerated,
         landing: &mut Landing<'_, R>,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
+        let mut unproduced = mentions.missing(enumerated, landing.state)?;
+        let extent = Extent {
+            incremental: enumerated.incremental,
+            is_silent: mentions.heard_nothing(),
+        };
         let mut undecided = HashSet::new();
-        if landing.profile() == Profile::Contract || !incremental {
+        if landing.profile() == Profile::Contract || !extent.incremental {
             landing.finish(false);
         } else {
             let Undecided { overtaken, skipped } = std::mem::take(&mut landing.undecided);
@@ -49,11 +63,20 @@ impl Missed {
             undecided.extend(skipped);
             undecided.extend(landing.reconsider_moves().into_iter().map(|cause| cause.to));
         }
-        Self {
+        Ok(Self {
             unproduced,
             undecided,
-            incremental,
-        }
+            extent,
+        })
+    }
+
+    /// Leaves alone what lies in folders that failed: one more enumeration would not have it either.
+    fn set_apart<R: Remote>(&mut self, landing: &mut Landing<'_, R>) {
+        let doubt = landing.doubt();
+        let below = self
+            .unproduced
+            .extract_if(|uri| doubt.covers_folder_of(uri));
+        landing.in_doubt.extend(below);
     }
 
     fn is_empty(&self) -> bool {
@@ -61,18 +84,19 @@ impl Missed {
     }
 }
 
-/// Delivers what was missed and deletes what is gone.
+/// Delivers what a round has missed by what it said, and deletes what is gone.
 ///
 /// # Errors
 ///
 /// A failure that ends the round.
 pub(super) async fn run<R: Remote, S: Source>(
-    mut missed: Missed,
+    (mentions, enumerated): (&Mentions, &Enumerated),
     (source, spool): (&mut S, &mut Spool),
     instance: &Instance,
     settings: &Settings,
     landing: &mut Landing<'_, R>,
 ) -> Result<(), Failure> {
+    let mut missed = Missed::new(mentions, enumerated, landing)?;
     // The contract draws no conclusion from an enumeration with failures. People expect one
     // broken document to stand in nobody's way but its own.
     let stops =
@@ -80,23 +104,43 @@ pub(super) async fn run<R: Remote, S: Source>(
     if missed.is_empty() || stops(landing) {
         return Ok(());
     }
-    let (uris, incremental) = (missed.unproduced.len() as u64, missed.incremental);
-    if incremental {
-        let said_by = (source, spool);
-        enumerate(&mut missed, said_by, instance, settings, landing).await?;
+    let uris = missed.unproduced.len() as u64;
+    if landing.profile() == Profile::People {
+        missed.set_apart(landing);
+    }
+    if missed.extent.incremental && !missed.is_empty() {
+        enumerate(&mut missed, (source, spool), instance, settings, landing).await?;
     }
     landing.finish(false);
-    let mut gone: Vec<FileUri> = missed.unproduced.into_iter().collect();
-    gone.retain(|uri| !stops(landing) && !landing.may_be_there(uri));
+    let doubt = landing.doubt();
+    let (in_doubt, mut gone): (Vec<_>, Vec<_>) = missed
+        .unproduced
+        .into_iter()
+        .partition(|uri| stops(landing) || doubt.covers(uri));
+    landing.in_doubt.extend(in_doubt);
     gone.sort();
-    let violations = if incremental {
-        present_before(&gone, landing.state)?
-    } else {
-        0
+    take_away(gone, uris, missed.extent, settings.delete_limit, landing).await
+}
+
+/// Deletes what is gone, and says so: so many `uris` had been missed.
+async fn take_away<R: Remote>(
+    gone: Vec<FileUri>,
+    uris: u64,
+    extent: Extent,
+    limit: DeleteLimit,
+    landing: &mut Landing<'_, R>,
+) -> Result<(), Failure> {
+    let violations = match extent.incremental {
+        true => present_before(&gone, landing.state)?,
+        false => 0,
     };
     let before = landing.counts.deleted;
     if !gone.is_empty() {
-        infer_deletes(gone, settings.delete_limit, landing).await?;
+        if extent.is_silent && !extent.incremental && limit == DeleteLimit::Usual {
+            let known = landing.state.confirmed_count().map_err(state_failure)?;
+            return Err(super::gate::too_many(gone.len() as u64, known));
+        }
+        infer_deletes(gone, limit, landing).await?;
     }
     landing.observer.event(Event::Refreshed {
         uris,

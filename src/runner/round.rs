@@ -1,6 +1,7 @@
 //! One round of one instance: enumerate, land, and store the cursor only if everything landed
 //! (connector contract §11, §16, §23).
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -87,6 +88,12 @@ pub struct Settings {
     pub scope: Scope,
     /// For whom.
     pub profile: Profile,
+    /// Whether the plugin says again by itself, in every round, what it has said to fail, whatever
+    /// its cursor; only asked under [`Profile::People`]. The bundled connectors do.
+    pub failures_come_back: bool,
+    /// Whether a full enumeration names everything that the source has, if only as a failure, so
+    /// that what it does not name is gone; only asked under [`Profile::People`].
+    pub enumerations_are_complete: bool,
 }
 
 /// Whose expectations a round meets where they part.
@@ -117,6 +124,8 @@ impl Default for Settings {
             delete_limit: DeleteLimit::Usual,
             scope: Scope::Whole,
             profile: Profile::People,
+            failures_come_back: false,
+            enumerations_are_complete: false,
         }
     }
 }
@@ -180,7 +189,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         let mut aftermath = Aftermath::default();
         let delivered = self.deliver(&mut report, &mut aftermath).await;
         report.counts = aftermath.counts;
-        report.failures = aftermath.failures;
+        report.failures = std::mem::take(&mut aftermath.failures);
         report.failures_omitted = aftermath.failures_omitted;
         let enumerated = match delivered {
             Ok(enumerated) => Some(enumerated),
@@ -189,12 +198,12 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
                 None
             }
         };
-        if let Some(changes) = aftermath.unsaved
+        if let Some(changes) = aftermath.unsaved.take()
             && let Err(failure) = self.save_again(&changes).await
         {
             self.fail(failure, &mut report);
         }
-        if let Err(failure) = self.close(enumerated, &aftermath.touched, &mut report) {
+        if let Err(failure) = self.close(enumerated, &aftermath, &mut report) {
             self.fail(failure, &mut report);
         }
         report.end(Timestamp::now());
@@ -247,17 +256,10 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             .run(*source, &mut spool, asked, &mut landing)
             .await;
         report.incremental = enumeration.incremental;
-        if let Ok(Enumerated { incremental, .. }) = ended {
-            let unproduced = enumeration.mentions.unproduced;
-            let missed = refresh::Missed::new(unproduced, incremental, &mut landing);
-            let refreshed = refresh::run(
-                missed,
-                (*source, &mut spool),
-                instance,
-                settings,
-                &mut landing,
-            )
-            .await;
+        if let Ok(enumerated) = &ended {
+            let said = (&enumeration.mentions, enumerated);
+            let said_by = (&mut **source, &mut spool);
+            let refreshed = refresh::run(said, said_by, instance, settings, &mut landing).await;
             ended = refreshed.and(ended);
         }
         landing.finish(ended.is_err());
@@ -267,13 +269,27 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
 
     /// Drops state that belongs to another content identity (§8.2).
     fn adopt(&mut self) -> Result<(), Failure> {
-        let adoption = self.state.adopt(&self.instance.fingerprint);
+        let fingerprint = &self.instance.fingerprint;
+        let adoption = match self.settings.profile {
+            Profile::Contract => self.state.adopt(fingerprint),
+            Profile::People => self.state.adopt_known(fingerprint),
+        };
         if adoption.map_err(state_failure)? == state::Adoption::Changed {
             self.observer.event(Event::Warning(
                 "the source, its settings or its connector changed: everything is compared anew",
             ));
         }
         Ok(())
+    }
+
+    /// Whether conclusions are drawn from what a full enumeration does not name; a first one is
+    /// about nothing that could be missing.
+    fn notes_what_is_said(&self, known: u64) -> bool {
+        let settings = self.settings;
+        known > 0
+            && settings.profile == Profile::People
+            && settings.scope == Scope::Whole
+            && settings.enumerations_are_complete
     }
 
     fn enumeration(&self) -> Result<Enumeration, Failure> {
@@ -287,6 +303,7 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             mentions: Mentions {
                 unproduced: unproduced.into_iter().collect(),
                 profile: self.settings.profile,
+                said: self.notes_what_is_said(known).then(HashSet::new),
             },
             incremental: None,
         })

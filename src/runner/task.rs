@@ -166,6 +166,9 @@ impl Task {
 
     fn judge_delete(mut self, known: Knowledge, rules: Rules) -> Judgement {
         let remote = known.first.remote;
+        if rules.profile == Profile::People && self.is_stranger(known.first) {
+            return self.achieved(Done::Deleted, None);
+        }
         let decided = match self.refused {
             Some(refusal) if remote.is_some() => Delete::Conflict(refusal),
             _ => decision::delete(known.first, self.demanded),
@@ -184,6 +187,12 @@ impl Task {
             Resolution::Resubmit(base) => self.resubmit(base, refusal, known, rules),
             Resolution::Fail => self.conflict(refusal, false),
         }
+    }
+
+    /// Returns whether a delete is about a document that this instance never wrote: people's sources
+    /// take away only what they brought.
+    fn is_stranger(&self, known: Known) -> bool {
+        !self.inferred && self.demanded.is_none() && known.confirmed.is_none()
     }
 
     fn judge_move(self, known: Knowledge, rules: Rules) -> Judgement {

@@ -83,6 +83,8 @@ pub enum CursorChange<'a> {
     Keep,
     /// This one takes its place, and the write set and the moves are cleared.
     Store(&'a str),
+    /// The same, but these are in the write set then: what became of them is not known yet.
+    StoreBut(&'a str, &'a [FileUri]),
     /// There is none to store, nor is one kept, and the write set and the moves are cleared (§22).
     Clear,
 }
@@ -132,6 +134,27 @@ impl Instance {
     ///
     /// When the state cannot be read or written.
     pub fn adopt(&mut self, fingerprint: &str) -> Result<Adoption, StateError> {
+        self.adopt_dropping(fingerprint, drop_everything)
+    }
+
+    /// As [`Self::adopt`], but of another identity only the cursor is dropped, and the moves since. For who
+    /// knows that remote and prefix are the same, so that what was confirmed is as true as it was.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read or written.
+    pub fn adopt_known(&mut self, fingerprint: &str) -> Result<Adoption, StateError> {
+        self.adopt_dropping(fingerprint, |transaction| {
+            set_fact(transaction, "cursor", None)?;
+            transaction.execute_batch("DELETE FROM moves")
+        })
+    }
+
+    fn adopt_dropping(
+        &mut self,
+        fingerprint: &str,
+        drop_other: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<Adoption, StateError> {
         let adoption = self.write(|transaction| {
             let stored = fact(transaction, "fingerprint")?;
             let adoption = match stored.as_deref() {
@@ -140,7 +163,7 @@ impl Instance {
                 Some(_) => Adoption::Changed,
             };
             if adoption == Adoption::Changed {
-                drop_everything(transaction)?;
+                drop_other(transaction)?;
             }
             set_fact(transaction, "fingerprint", Some(fingerprint))?;
             Ok(adoption)
@@ -208,6 +231,11 @@ impl Instance {
             match cursor {
                 CursorChange::Keep => return Ok(()),
                 CursorChange::Store(cursor) => set_fact(transaction, "cursor", Some(cursor))?,
+                CursorChange::StoreBut(cursor, kept) => {
+                    set_fact(transaction, "cursor", Some(cursor))?;
+                    transaction.execute_batch("DELETE FROM moves")?;
+                    return journal::keep_only(transaction, kept);
+                }
                 CursorChange::Clear => set_fact(transaction, "cursor", None)?,
             }
             transaction.execute_batch("DELETE FROM write_set; DELETE FROM moves")
@@ -267,6 +295,31 @@ impl Instance {
                     Some(value) => Some(value.as_deref().map(hash).transpose()?),
                 },
             })
+        })
+    }
+
+    /// Returns the confirmed documents for which `is_named` does not hold, but for those that were pushed by their
+    /// name alone.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn confirmed_but(
+        &self,
+        is_named: impl Fn(&FileUri) -> bool,
+    ) -> Result<Vec<FileUri>, StateError> {
+        self.read(|database| {
+            let mut uris = database.prepare(
+                "SELECT file_uri FROM confirmed WHERE file_uri NOT IN (SELECT file_uri FROM named)",
+            )?;
+            let mut left = Vec::new();
+            for uri in uris.query_map([], |row| row.get::<_, String>(0))? {
+                let uri = file_uri(&uri?)?;
+                if !is_named(&uri) {
+                    left.push(uri);
+                }
+            }
+            Ok(left)
         })
     }
 

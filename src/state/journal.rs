@@ -145,3 +145,19 @@ pub(super) fn track(transaction: &Transaction<'_>, uri: &FileUri) -> rusqlite::R
         .execute([uri.as_str()])
         .map(drop)
 }
+
+/// Makes these the write set; those that were in it keep their values before.
+pub(super) fn keep_only(transaction: &Transaction<'_>, kept: &[FileUri]) -> rusqlite::Result<()> {
+    transaction.execute_batch("CREATE TEMP TABLE kept (file_uri TEXT PRIMARY KEY)")?;
+    {
+        let mut keep = transaction.prepare("INSERT OR IGNORE INTO kept VALUES (?1)")?;
+        for uri in kept {
+            keep.execute([uri.as_str()])?;
+        }
+    }
+    transaction.execute_batch(
+        "DELETE FROM write_set WHERE file_uri NOT IN (SELECT file_uri FROM kept);
+         DROP TABLE temp.kept",
+    )?;
+    kept.iter().try_for_each(|uri| track(transaction, uri))
+}

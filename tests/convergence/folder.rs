@@ -32,6 +32,9 @@ const FOLDERS: [&str; 4] = ["x", "x/y", "z", "w"];
 /// A name that nothing else uses, for a file that makes every round partial.
 const BROKEN: &str = "broken.json";
 
+/// What a file holds that cannot be a document.
+const NO_TEXT: &[u8] = b"# One\n\0\xff\xfe\xfa\n";
+
 /// A folder.
 pub(super) struct Folder(PathBuf);
 
@@ -64,9 +67,16 @@ impl History for Folder {
 
     fn set_broken(&mut self, is_broken: bool) {
         match is_broken {
-            true => fs::write(self.at(BROKEN), "\0\u{1}").unwrap(),
+            true => {
+                fs::write(self.at(BROKEN), "\0\u{1}").unwrap();
+                // One that may have a document, and be renamed or removed as any other.
+                if self.at("a.md").is_file() {
+                    fs::write(self.at("a.md"), NO_TEXT).unwrap();
+                }
+            }
             false => {
                 let _ = fs::remove_file(self.at(BROKEN));
+                mend(&self.0);
             }
         }
     }
@@ -236,6 +246,19 @@ impl Folder {
         }
         fs::write(self.at(name), bytes).unwrap();
         format!("change the bytes of {name}")
+    }
+}
+
+/// Makes texts of the files that are none, wherever they have come to be.
+fn mend(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let (kind, path) = (entry.file_type().unwrap(), entry.path());
+        if kind.is_dir() {
+            mend(&path);
+        } else if kind.is_file() && fs::read(&path).unwrap() == NO_TEXT {
+            fs::write(&path, "# Mended\n").unwrap();
+        }
     }
 }
 

@@ -58,6 +58,13 @@ fn converge<H: History>(way: Way, seed: u64, steps: usize) {
         said.push(format!("round: {interruption:?}"));
         history.set_broken(interruption == Interruption::Broken);
         place.interrupted_round(&history, interruption, &mut chance);
+        if interruption == Interruption::Broken {
+            said.extend(rounds_beside_what_is_broken(
+                &place,
+                &mut history,
+                &mut chance,
+            ));
+        }
         if interruption != Interruption::None && chance.in_thousand(500) {
             said.push(history.change(&mut chance));
         }
@@ -67,6 +74,23 @@ fn converge<H: History>(way: Way, seed: u64, steps: usize) {
         let more = place.round_that_succeeds(&history, &said);
         assert!(more.is_empty(), "{more:?} after {said:#?}");
     }
+}
+
+/// Goes on changing and pushing while something fails in every round, with rounds that are cut short among them,
+/// and returns what was done.
+fn rounds_beside_what_is_broken<H: History>(
+    place: &Place,
+    history: &mut H,
+    chance: &mut Chance,
+) -> Vec<String> {
+    let mut said = Vec::new();
+    for _ in 0..chance.of(0..4) {
+        said.push(history.change(chance));
+        let interruption = Interruption::by(chance);
+        said.push(format!("round while something is broken: {interruption:?}"));
+        place.interrupted_round(history, interruption, chance);
+    }
+    said
 }
 
 /// Returns the seeds of a test; `DPE_TEST_SEEDS=100..200` has it go on elsewhere.

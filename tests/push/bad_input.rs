@@ -29,7 +29,7 @@ fn bytes_that_are_no_text_fail_their_document_only() {
     assert!(failure.message.starts_with("damaged: "), "{failure:?}");
     assert_eq!(place.remote()["a.md"], before["a.md"]);
     assert_eq!(report.counts.created, 1);
-    assert!(!report.cursor_persisted);
+    assert!(report.cursor_persisted);
 }
 
 #[test]

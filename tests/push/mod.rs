@@ -4,6 +4,7 @@ mod bad_input;
 mod changes;
 mod commit;
 mod exit_codes;
+mod failing;
 mod images;
 mod killed;
 mod neighbours;

@@ -148,6 +148,17 @@ impl Place {
         self.remote().into_keys().collect()
     }
 
+    /// Has the next push enumerate everything, as after an update of the connector.
+    pub(super) fn forget_cursor(&self) {
+        let instances = self.path().join("home/.local/state/dpe/instances");
+        for instance in fs::read_dir(instances).unwrap() {
+            let database = instance.unwrap().path().join("state.db");
+            let database = rusqlite::Connection::open(database).unwrap();
+            let forget = "DELETE FROM facts WHERE name = 'cursor'";
+            assert_eq!(database.execute(forget, []).unwrap(), 1);
+        }
+    }
+
     /// What a first push of the same folder to an empty remote gives: the truth to compare with.
     pub(super) fn fresh_remote(&self) -> BTreeMap<String, String> {
         let other = Self::new();

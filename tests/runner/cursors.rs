@@ -1,6 +1,7 @@
 //! What is stored at the end of a round, and what is reported of it: connector contract §16 and
 //! §23.
 
+use dpe::runner::Profile;
 use dpe::sync::report::Report;
 
 use super::fixture::{
@@ -82,6 +83,64 @@ async fn a_failed_item_of_any_kind_holds_the_cursor() {
         assert_eq!(held(&report), (false, Some(&*report.started_at)));
         assert_eq!(place.state().cursor().unwrap().as_deref(), Some("c-1"));
     }
+}
+
+/// A place where rounds are as people push them, with a document `a` and the cursor `c-1`.
+async fn place_of_people(failures_come_back: bool) -> Place {
+    let mut place = place_with_a().await;
+    place.settings.profile = Profile::People;
+    place.settings.failures_come_back = failures_come_back;
+    place
+}
+
+#[tokio::test]
+async fn what_people_push_goes_on_from_here_if_the_source_says_its_failures_again() {
+    let place = place_of_people(true).await;
+    let report = place
+        .says(&[error("b"), document("c", "z")], "c-2", true)
+        .await;
+    assert_eq!(summary(&report), "partial 1 0 1 0 0 1");
+    assert_eq!(held(&report), (true, None));
+    assert_eq!(place.state().cursor().unwrap().as_deref(), Some("c-2"));
+    assert!(place.state().write_set().unwrap().is_empty());
+    for (failures_come_back, item) in [
+        (false, error("b")),
+        (true, super::fixture::invalid("b")),
+        (true, super::fixture::delete("a")),
+    ] {
+        let place = place_of_people(failures_come_back).await;
+        place.somebody_writes("a", "theirs").await;
+        let report = place.says(&[item], "c-2", true).await;
+        assert_eq!(held(&report), (false, Some(&*report.started_at)));
+        assert_eq!(place.state().cursor().unwrap().as_deref(), Some("c-1"));
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_of_a_document_that_then_failed_is_missed_when_nobody_speaks_of_it_again()
+{
+    let place = place_of_people(true).await;
+    let moved = [super::fixture::rename("a", "b"), error("b"), error("sub/")];
+    let report = place.says(&moved, "c-2", true).await;
+    assert_eq!((held(&report), report.counts.moved), ((true, None), 1));
+    assert_eq!(place.state().write_set().unwrap(), [uri("b")]);
+    // The folder that failed tells nothing of others: there is one more look, and `b` is not there.
+    let said = last(&[], "c-3", true);
+    let mut source = Scripted::new([said, last(&[document("c", "z")], "c-4", false)]);
+    let report = place.round(&mut source).await;
+    assert_eq!(summary(&report), "succeeded 0 0 0 1 0 0");
+    assert!(place.state().write_set().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn people_s_sources_delete_nothing_that_they_have_not_brought() {
+    let place = place_of_people(true).await;
+    place.somebody_writes("b", "theirs").await;
+    let report = place
+        .says(&[super::fixture::delete("b")], "c-2", true)
+        .await;
+    assert_eq!(summary(&report), "succeeded 0 0 1 0 0 0");
+    place.holds(&[("a", "x"), ("b", "theirs")]).await;
 }
 
 #[tokio::test]

@@ -151,9 +151,10 @@ fn begin_files(
     let handles = Arc::clone(&begin.handles);
     let cursor = begin.cursor.as_deref();
     let known = cursor.and_then(|text| cursor::files(text, setup.owner));
-    let known = known.map(|cursor::Files { commit, again }| Known {
-        commit,
-        again,
+    let known = known.map(|known| Known {
+        commit: known.commit,
+        again: [known.again, known.failed.clone()].concat(),
+        failed: known.failed.into_iter().collect(),
         is_stray: fetched.is_some_and(|fetched| fetched.has_stray),
     });
     files::Round::begin(setup, &repository, handles, commit, known, cancel)

@@ -1,5 +1,6 @@
 //! The cursor (connector contract §16): which commit was enumerated, or which commits the
-//! repositories were at. With a commit go the files that have to be looked at again all the same.
+//! repositories were at. With a commit go the files that have to be looked at again all the same, and apart
+//! from each other those that gave no document and those of which nobody knows what became of theirs.
 //!
 //! Usable only for the very same configuration, and as it was given. Any other text is no cursor; then
 //! everything is enumerated anew.
@@ -20,8 +21,11 @@ const UNBORN: &str = "unborn";
 /// The repositories of a history, by the names of their documents, and what each was made of.
 pub(crate) type Heads = BTreeMap<String, String>;
 
-/// Comes before each path.
+/// Comes before each path that is looked at again.
 const SEPARATOR: char = ',';
+
+/// Comes before each path that failed.
+const FAILED: char = '!';
 
 /// Where a round over files was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +34,8 @@ pub(crate) struct Files {
     pub(crate) commit: Option<ObjectId>,
     /// Paths of what was passed over for a reason that is no property of it.
     pub(crate) again: Vec<Box<[u8]>>,
+    /// Paths of what failed. Their documents, if there are any, are what an earlier round made them.
+    pub(crate) failed: Vec<Box<[u8]>>,
 }
 
 /// Returns the cursor after the files of a commit, or those of a repository without commits.
@@ -38,8 +44,10 @@ pub(crate) fn of_files(owner: Owner, files: &Files) -> String {
         Some(commit) => commit.to_string(),
         None => UNBORN.to_owned(),
     };
-    for path in &files.again {
-        text.push(SEPARATOR);
+    let again = files.again.iter().map(|path| (SEPARATOR, path));
+    let failed = files.failed.iter().map(|path| (FAILED, path));
+    for (mark, path) in again.chain(failed) {
+        text.push(mark);
         STANDARD.encode_string(path, &mut text);
     }
     of(owner, &text)
@@ -47,14 +55,27 @@ pub(crate) fn of_files(owner: Owner, files: &Files) -> String {
 
 /// Reads a cursor of files; nothing if it is not one of this owner.
 pub(crate) fn files(text: &str, owner: Owner) -> Option<Files> {
-    let mut parts = rest(text, owner)?.split(SEPARATOR);
+    let rest = rest(text, owner)?;
+    let (rest, failed) = match rest.split_once(FAILED) {
+        Some((rest, failed)) => (rest, paths(failed.split(FAILED))?),
+        None => (rest, Vec::new()),
+    };
+    let mut parts = rest.split(SEPARATOR);
     let commit = match parts.next()? {
         UNBORN => None,
         commit => Some(ObjectId::from_hex(commit.as_bytes()).ok()?),
     };
-    let again = parts.map(|path| Some(STANDARD.decode(path).ok()?.into()));
-    let again = again.collect::<Option<_>>()?;
-    Some(Files { commit, again })
+    Some(Files {
+        commit,
+        again: paths(parts)?,
+        failed,
+    })
+}
+
+fn paths<'t>(encoded: impl Iterator<Item = &'t str>) -> Option<Vec<Box<[u8]>>> {
+    encoded
+        .map(|path| Some(STANDARD.decode(path).ok()?.into()))
+        .collect()
 }
 
 /// Returns the cursor after a history.
@@ -96,8 +117,17 @@ mod tests {
         let (owner, other) = (Owner::of(&["1"]), Owner::of(&["2"]));
         let commit = ObjectId::from_bytes_or_panic(&[7; 20]);
         let paths: [Box<[u8]>; 2] = [b"a,b/\xff"[..].into(), b"c"[..].into()];
-        for (commit, again) in [(Some(commit), paths.to_vec()), (None, Vec::new())] {
-            let found = Files { commit, again };
+        for (commit, again, failed) in [
+            (Some(commit), paths.to_vec(), Vec::new()),
+            (Some(commit), Vec::new(), paths.to_vec()),
+            (Some(commit), paths[..1].to_vec(), paths[1..].to_vec()),
+            (None, Vec::new(), Vec::new()),
+        ] {
+            let found = Files {
+                commit,
+                again,
+                failed,
+            };
             let text = of_files(owner, &found);
             assert_eq!(files(&text, owner), Some(found));
             assert_eq!(files(&text, other), None);
@@ -117,7 +147,7 @@ mod tests {
             owner,
             &Files {
                 commit: Some(ObjectId::from_bytes_or_panic(&[7; 20])),
-                again: Vec::new(),
+                ..Files::default()
             },
         );
         let cut = &whole[..whole.len() - 1];

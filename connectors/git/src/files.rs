@@ -30,6 +30,10 @@ use crate::tree::Change;
 /// The most that the paths of files to be looked at again take in the cursor, in bytes.
 const MOST_AGAIN: usize = 64 << 10;
 
+/// The most that the paths of files that failed take there, in bytes. With more there is no cursor: none
+/// of them may be forgotten.
+const MOST_FAILED: usize = 1 << 20;
+
 const POINTER: Kind = Kind("git-lfs pointer", "git-lfs pointers");
 
 /// A round at work.
@@ -43,6 +47,9 @@ pub(crate) struct Round {
     examiner: Arc<Examiner>,
     report: Report,
     again_bytes: usize,
+    failed_bytes: usize,
+    /// Paths that had failed in the round of the cursor.
+    failed_before: HashSet<Box<[u8]>>,
 }
 
 impl Round {
@@ -64,12 +71,16 @@ impl Round {
         let examiner = examiner(setup, repository, commit, handles, items.limit());
         let examiner = Arc::new(examiner);
         let changes = &told.difference.changes;
+        let failed_before = known.as_ref().map(|known| known.failed.clone());
+        let failed_before = failed_before.unwrap_or_default();
         // A round that tells everything anew tells no moves (connector contract §11).
-        let moves = match told.incremental {
+        let mut moves = match told.incremental {
             true => moves(changes, &examiner, cancel)?,
             false => Vec::new(),
         };
-        let gone = gone(changes, &moves, &examiner, cancel)?;
+        // What failed may have no document, or another one than its content would give.
+        moves.retain(|found| !failed_before.contains(&found.from));
+        let gone = gone(changes, &moves, (&examiner, &failed_before), cancel)?;
         let mut tasks = tasks(changes, &moves, &examiner, cancel)?;
         if told.incremental {
             add_texts_that_show(changes, &mut tasks, &examiner, cancel)?;
@@ -83,6 +94,8 @@ impl Round {
             examiner,
             report: Report::default(),
             again_bytes: 0,
+            failed_bytes: 0,
+            failed_before,
         };
         round.say_what_is_known(&moves, gone);
         round.report_what_is_known(&told);
@@ -173,8 +186,7 @@ impl Round {
                 self.say_no_document(task);
             }
             Outcome::Unsupported if self.setup.config.unsupported == OnTrouble::Error => {
-                let failure = Failure::refused(&unsupported());
-                self.items.say_failure(&task.path, failure);
+                self.say_failure(&task, Failure::refused(&unsupported()));
             }
             Outcome::Unsupported => {
                 self.say_skipped(&task.path, &Reason::UnsupportedFormat.to_string());
@@ -189,11 +201,21 @@ impl Round {
                 self.look_again(&task, error.reason);
                 self.say_no_document(task);
             }
-            Outcome::Invalid(error) => {
-                let failure = Failure::refused(&error);
-                self.items.say_failure(&task.path, failure);
-            }
-            Outcome::Failed(failure) => self.items.say_failure(&task.path, failure),
+            Outcome::Invalid(error) => self.say_failure(&task, Failure::refused(&error)),
+            Outcome::Failed(failure) => self.say_failure(&task, failure),
+        }
+    }
+
+    /// What failed is looked at in every round until it does not; should there be no room for it in the cursor,
+    /// the one that was given has to do.
+    fn say_failure(&mut self, task: &Task, failure: Failure) {
+        self.items.say_failure(&task.path, failure);
+        self.failed_bytes += 2 * task.path.len();
+        if self.failed_bytes > self.items.limit().min(MOST_FAILED) {
+            self.here = None;
+        }
+        if let Some(here) = &mut self.here {
+            here.failed.push(task.path.clone());
         }
     }
 
@@ -211,7 +233,8 @@ impl Round {
     /// A file that gave a document before and gives none now has lost it.
     fn say_no_document(&mut self, task: Task) {
         let before = task.before.as_ref();
-        if before.is_some_and(|(path, id)| self.examiner.had_document(path, *id)) {
+        let had_document = before.is_some_and(|(path, id)| self.examiner.had_document(path, *id));
+        if had_document || self.failed_before.contains(&task.path) {
             self.items.say_deletion(&task.path);
         }
     }
@@ -249,8 +272,10 @@ fn examiner(
 fn here(known: Option<&Known>, commit: Option<ObjectId>) -> Option<cursor::Files> {
     let had_commit = known.is_some_and(|known| known.commit.is_some());
     let is_lost = had_commit && commit.is_none();
-    let again = Vec::new();
-    (!is_lost).then_some(cursor::Files { commit, again })
+    (!is_lost).then(|| cursor::Files {
+        commit,
+        ..cursor::Files::default()
+    })
 }
 
 /// Starts the workers on the blobs that have to be read.
@@ -268,7 +293,7 @@ fn reading(tasks: Vec<Task>, examiner: Arc<Examiner>) -> Pipeline<Task, (Task, O
 fn gone<'c>(
     changes: &'c [Change],
     moves: &[Move],
-    examiner: &Examiner,
+    (examiner, failed_before): (&Examiner, &HashSet<Box<[u8]>>),
     cancel: &CancelFlag,
 ) -> Result<Vec<&'c [u8]>, RpcError> {
     let moved: HashSet<&[u8]> = moves.iter().map(|found| &*found.from).collect();
@@ -277,7 +302,7 @@ fn gone<'c>(
         cancel.check()?;
         if let (Some(id), None) = (change.before, change.now)
             && !moved.contains(&*change.path)
-            && examiner.had_document(&change.path, id)
+            && (failed_before.contains(&change.path) || examiner.had_document(&change.path, id))
         {
             gone.push(&*change.path);
         }

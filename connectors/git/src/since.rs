@@ -4,7 +4,7 @@
 //! one everything is told anew; but as long as its tree can be read, it is known what has gone since,
 //! and that is told as well: nobody else ever would.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use dpe_connector::{CancelFlag, RpcError};
 use gix::ObjectId;
@@ -22,6 +22,8 @@ pub(crate) struct Known {
     pub(crate) commit: Option<ObjectId>,
     /// Paths that have to be looked at whether they changed or not.
     pub(crate) again: Vec<Box<[u8]>>,
+    /// Those of them of whose documents nobody knows what became.
+    pub(crate) failed: HashSet<Box<[u8]>>,
     /// Whether the commit was no part of what was fetched, and so had to be asked for by its id. Then it is no
     /// beginning.
     pub(crate) is_stray: bool,
@@ -170,7 +172,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Adds those paths that are what they were. None of them gave a document then.
+    /// Adds those paths that are what they were.
     fn with_again(&self, mut told: Told, again: &[Box<[u8]>]) -> Told {
         let changes = &mut told.difference.changes;
         for path in again {

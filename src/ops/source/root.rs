@@ -13,7 +13,7 @@ use crate::runner::Scope;
 
 use super::error::Origin;
 use super::folder::FolderSource;
-use super::repository::{self, RepositorySource};
+use super::repository::{self, RepositoryMode, RepositorySource};
 
 /// What the documents of a source come from.
 #[derive(Clone, Debug)]
@@ -65,6 +65,22 @@ impl Root {
         match self {
             Self::Folder(folder) if folder.only.is_some() => Scope::Named,
             _ => Scope::Whole,
+        }
+    }
+
+    /// Returns whether the connector says again by itself, in every round, what it has said to fail.
+    pub(super) fn repeats_failures(&self) -> bool {
+        match self {
+            Self::Folder(_) | Self::Repository(_) => true,
+        }
+    }
+
+    /// Returns whether a full enumeration names everything that is to keep its document, if only as a failure.
+    pub(super) fn enumerates_completely(&self) -> bool {
+        match self {
+            Self::Folder(_) => true,
+            // A history without a commit for a while is passed over, and keeps its document.
+            Self::Repository(repository) => repository.options.mode == RepositoryMode::Files,
         }
     }
 

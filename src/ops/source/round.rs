@@ -143,6 +143,8 @@ impl SourceRound<'_> {
             delete_limit: self.source.delete_limit,
             scope: self.source.root.scope(),
             blob_max_bytes: limits(opened).blob_max_bytes,
+            failures_come_back: self.source.root.repeats_failures(),
+            enumerations_are_complete: self.source.root.enumerates_completely(),
             ..Settings::default()
         };
         if let Some(opened) = opened {

@@ -9,6 +9,7 @@ use crate::sync::ports::Remote;
 use crate::sync::report::FAILURES_MAX;
 
 use super::Landing;
+use crate::runner::doubt::Doubt;
 use crate::runner::round::Profile;
 
 impl<R: Remote> Landing<'_, R> {
@@ -28,19 +29,9 @@ impl<R: Remote> Landing<'_, R> {
             .collect()
     }
 
-    /// Returns whether a document that was not enumerated may be in the source all the same: a
-    /// failure names it, or a folder that contains it, or does not say what it is about.
-    pub(in crate::runner) fn may_be_there(&self, uri: &FileUri) -> bool {
-        self.failures.iter().any(|failure| match &failure.subject {
-            Subject::Unknown => true,
-            Subject::Document(failed) => {
-                uri.as_str() == failed
-                    || (failed.ends_with('/') && uri.as_str().starts_with(failed))
-            }
-            Subject::Move { from_uri, to_uri } => {
-                [from_uri, to_uri].iter().any(|side| uri.as_str() == **side)
-            }
-        })
+    /// Returns what the failures so far leave in doubt.
+    pub(in crate::runner) fn doubt(&self) -> Doubt {
+        Doubt::of(&self.failures)
     }
 
     /// Reports an item failure.

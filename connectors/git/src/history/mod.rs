@@ -34,6 +34,9 @@ const FILE_TYPE: &str = "git_history";
 /// A segment ends when its pages have so many bytes.
 const SEGMENT_BYTES: usize = 4 << 20;
 
+/// Stands in a cursor where a history could not be told: no repository is in this state.
+const FAILED: &str = "";
+
 const UNBORN: Kind = Kind("repository without commits", "repositories without commits");
 
 /// A round at work.
@@ -253,7 +256,8 @@ impl Round {
             }
             Err(Broken::Unspeakable(why)) => (ItemErrorCode::ContentInvalid, why),
         };
-        self.heads.remove(&subject.key);
+        // Tried again in every round, and its document is gone when it is.
+        self.heads.insert(subject.key, FAILED.to_owned());
         let retryable = code == ItemErrorCode::SourceUnavailable;
         self.items.say(&Item::error(uri, code, why, retryable));
         Ok(None)
@@ -301,7 +305,8 @@ fn refuse_sudden_emptiness(
     found: &Repositories,
 ) -> Result<(), RpcError> {
     let is_there = |subject: &Subject| subject.state.is_some() || known.contains_key(&subject.key);
-    if known.is_empty() || !found.troubles.is_empty() || found.subjects.iter().any(is_there) {
+    let had_none = known.values().all(|state| state == FAILED);
+    if had_none || !found.troubles.is_empty() || found.subjects.iter().any(is_there) {
         return Ok(());
     }
     let why = "no repository here has a commit, and there were some before";
