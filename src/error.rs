@@ -64,6 +64,28 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     HashObject(#[from] HashObjectError),
+    /// The command line cannot be meant as it is.
+    #[error("{message}")]
+    #[diagnostic(code(dpe::usage), help("{way_out}"))]
+    Usage {
+        /// What is wrong with it.
+        message: String,
+        /// What to type.
+        way_out: String,
+    },
+    /// The manual cannot be written to the directory that was named.
+    #[error("cannot write the manual to {}", path.display())]
+    #[diagnostic(
+        code(dpe::manual),
+        help("give a directory that can be written to, or none for standard output")
+    )]
+    Manual {
+        /// What was named.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// Standard input is named more than once.
     #[error("`-` is named twice, but standard input can be read once")]
     #[diagnostic(code(dpe::extract::stdin), help("name `-` once"))]
@@ -93,6 +115,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error of a command line that cannot be meant as it is.
+    pub fn usage(message: impl Into<String>, way_out: impl Into<String>) -> Self {
+        Self::Usage {
+            message: message.into(),
+            way_out: way_out.into(),
+        }
+    }
+
     /// Returns the failure of a remote that ended the command, if it was one.
     pub fn remote_failure(&self) -> Option<&Failure> {
         match self {

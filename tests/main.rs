@@ -13,6 +13,7 @@ mod extract;
 mod hash_contract;
 mod host;
 mod house;
+mod output;
 mod over_http;
 mod protocol;
 mod push;

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use crate::config::{Credential, Network, PlaceError, Places, Rate, Remote, RemoteLocation};
 use crate::error::Error;
-use crate::ui::Voice;
+use crate::ui::{Color, Voice};
 
 use super::switch::switch;
 
@@ -43,8 +45,40 @@ pub(super) struct CommonArgs {
     #[arg(short, long, env = "DPE_VERBOSE", action = clap::ArgAction::Count, global = true)]
     pub(super) verbose: u8,
 
+    /// Where colours are used: auto is on terminals, unless NO_COLOR is set
+    #[arg(
+        long,
+        env = "DPE_COLOR",
+        value_name = "auto|always|never",
+        global = true,
+        hide_possible_values = true
+    )]
+    pub(super) color: Option<ColorArg>,
+
     #[command(flatten)]
     network: NetworkArgs,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ColorArg {
+    /// On terminals.
+    Auto,
+    /// In pipes and files too.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl ColorArg {
+    /// Returns the same for `ui`.
+    fn color(self) -> Color {
+        match self {
+            Self::Auto => Color::Auto,
+            Self::Always => Color::Always,
+            Self::Never => Color::Never,
+        }
+    }
 }
 
 /// How a remote behind a URL is reached. Its credential comes from the environment alone:
@@ -53,19 +87,43 @@ pub(super) struct CommonArgs {
 #[command(next_help_heading = "Network options")]
 struct NetworkArgs {
     /// Give up when nothing happens for so many seconds; 0 waits for ever [default: 30]
-    #[arg(long, env = "DPE_TIMEOUT", value_name = "SECONDS", global = true)]
+    #[arg(
+        long,
+        env = "DPE_TIMEOUT",
+        value_name = "SECONDS",
+        global = true,
+        hide_short_help = true
+    )]
     timeout: Option<u32>,
 
     /// Send at most RATE bytes a second, such as 500000, 512K or 1.5M
-    #[arg(long, env = "DPE_LIMIT_UPLOAD", value_name = "RATE", global = true)]
+    #[arg(
+        long,
+        env = "DPE_LIMIT_UPLOAD",
+        value_name = "RATE",
+        global = true,
+        hide_short_help = true
+    )]
     limit_upload: Option<Rate>,
 
     /// Trust the certificate authorities in this PEM file too
-    #[arg(long, env = "DPE_CACERT", value_name = "FILE", global = true)]
+    #[arg(
+        long,
+        env = "DPE_CACERT",
+        value_name = "FILE",
+        global = true,
+        hide_short_help = true
+    )]
     cacert: Option<PathBuf>,
 
     /// Show the remote the certificate in this PEM file, which also holds its key
-    #[arg(long, env = "DPE_CLIENT_CERT", value_name = "FILE", global = true)]
+    #[arg(
+        long,
+        env = "DPE_CLIENT_CERT",
+        value_name = "FILE",
+        global = true,
+        hide_short_help = true
+    )]
     client_cert: Option<PathBuf>,
 }
 
@@ -76,6 +134,7 @@ impl CommonArgs {
             json: self.json,
             quiet: self.quiet,
             verbose: self.verbose,
+            color: self.color.map_or(Color::Auto, ColorArg::color),
         }
     }
 

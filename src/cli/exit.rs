@@ -43,6 +43,20 @@ pub(super) enum Exit {
 }
 
 impl Exit {
+    /// Every exit, in the order of the numbers.
+    const ALL: [Self; 10] = [
+        Self::Success,
+        Self::Partial,
+        Self::Failed,
+        Self::Instance,
+        Self::Busy,
+        Self::Usage,
+        Self::Internal,
+        Self::Unwritten,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
     /// Returns the number.
     pub(super) fn code(self) -> u8 {
         match self {
@@ -57,6 +71,29 @@ impl Exit {
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }
+    }
+
+    /// Returns what the number says to whoever started the program.
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "all is well",
+            Self::Partial => "some documents failed, or the answer is no",
+            Self::Failed => "failed; mostly worth another try later",
+            Self::Instance => "failed; somebody has to change something first",
+            Self::Busy => "the same source is being pushed already",
+            Self::Usage => "the command line is wrong",
+            Self::Internal => "the program has a defect",
+            Self::Unwritten => "the result could not be written",
+            Self::Interrupted => "ended by SIGINT",
+            Self::Terminated => "ended by SIGTERM or SIGHUP",
+        }
+    }
+
+    /// Returns the table of all exits, for the help text.
+    pub(super) fn table() -> String {
+        let line = |exit: Self| format!("\n  {:<4} {}", exit.code(), exit.meaning());
+        let lines = Self::ALL.map(line).concat();
+        format!("Exit codes:{lines}")
     }
 
     /// Returns the exit of a call that a signal ended.
@@ -141,8 +178,11 @@ impl Exit {
             Error::Commit(CommitError::Invalid { .. }) => Self::Partial,
             Error::HashObject(HashObjectError::Read { .. }) => Self::Instance,
             Error::HashObject(HashObjectError::Write(_)) => Self::Unwritten,
-            Error::Directory { .. } | Error::Connector(_) | Error::Executable(_) => Self::Instance,
-            Error::StdinTwice => Self::Usage,
+            Error::Directory { .. }
+            | Error::Manual { .. }
+            | Error::Connector(_)
+            | Error::Executable(_) => Self::Instance,
+            Error::StdinTwice | Error::Usage { .. } => Self::Usage,
             Error::Runtime(_) => Self::Failed,
             Error::Output(_) => Self::Unwritten,
         }

@@ -22,14 +22,8 @@ pub(super) struct ExtractArgs {
     files: Vec<PathBuf>,
 
     /// Name of what stands on standard input; its extension may say the format
-    #[arg(
-        long,
-        env = "DPE_NAME",
-        value_name = "NAME",
-        default_value = "",
-        hide_default_value = true
-    )]
-    name: OsString,
+    #[arg(long, env = "DPE_NAME", value_name = "NAME")]
+    name: Option<OsString>,
 }
 
 impl ExtractArgs {
@@ -37,15 +31,17 @@ impl ExtractArgs {
     pub(super) fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
         let stdin = self.files.iter().filter(|file| is_stdin(file));
-        if stdin.count() > 1 {
-            return Err(Error::StdinTwice);
+        match stdin.count() {
+            0 if self.name.is_some() => return Err(nothing_to_name()),
+            0 | 1 => {}
+            _ => return Err(Error::StdinTwice),
         }
         let extractor = extract::extractor().map_err(Error::Executable)?;
-        let style = extracted::Style::of_stdout();
+        let style = extracted::Style::of_stdout(voice.color);
         let mut exit = Exit::Success;
         for file in self.files {
             let input = if is_stdin(&file) {
-                Input::Stdin(self.name.clone())
+                Input::Stdin(self.name.clone().unwrap_or_default())
             } else {
                 Input::File(file)
             };
@@ -67,6 +63,13 @@ impl ExtractArgs {
         }
         Ok(exit)
     }
+}
+
+fn nothing_to_name() -> Error {
+    Error::usage(
+        "--name is for standard input, which is not read",
+        "name `-` among the files, or leave --name out",
+    )
 }
 
 fn is_stdin(file: &Path) -> bool {

@@ -4,15 +4,19 @@
 //! `ui`, and how it ends is in `exit`.
 
 mod commit;
+mod completions;
 mod connector;
 mod context;
+mod definition;
 mod document_uri;
 mod exit;
 mod extract;
 mod hash_object;
 mod ls;
+mod man;
 mod mv;
 mod push;
+mod refusal;
 mod rm;
 mod run;
 mod serve;
@@ -22,10 +26,10 @@ mod sources;
 mod switch;
 mod variable;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::builder::Resettable;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Command as Definition, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
 use crate::error::Error;
@@ -38,25 +42,13 @@ use exit::Exit;
 /// dpe walks a source, turns its files into documents, pages and elements, compares their hashes
 /// with what a remote holds, and delivers exactly what changed.
 #[derive(Debug, Parser)]
-#[command(name = "dpe", version, propagate_version = true, after_long_help = EXIT_CODES)]
+#[command(name = "dpe", version, propagate_version = true, after_long_help = Exit::table())]
 struct Cli {
     #[command(flatten)]
     common: CommonArgs,
     #[command(subcommand)]
     command: Command,
 }
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    all is well
-  1    some documents failed, or the answer is no
-  2    failed; mostly worth another try later
-  3    failed; somebody has to change something first
-  4    the same source is being pushed already
-  64   the command line is wrong
-  70   the program has a defect
-  74   the result could not be written
-  130  ended by SIGINT (143: by SIGTERM)";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -71,19 +63,16 @@ enum Command {
     HashObject(hash_object::HashObjectArgs),
     Extract(extract::ExtractArgs),
     Connector(connector::Connector),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Runs the program and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::from_call() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::read(&arguments) {
         Ok(cli) => cli,
-        Err(mut error) => {
-            variable::point_out(&mut error, &mut Cli::command());
-            // Help that nobody reads any more is no failure.
-            let _ = error.print();
-            let asked = !error.use_stderr();
-            return if asked { Exit::Success } else { Exit::Usage }.into();
-        }
+        Err(error) => return refusal::tell(error, &arguments).into(),
     };
     let voice = cli.common.voice();
     match run(cli) {
@@ -100,20 +89,22 @@ pub fn main() -> ExitCode {
 
 impl Cli {
     /// Reads the command line, and what variables say of flags.
-    fn from_call() -> Result<Self, clap::Error> {
-        Self::try_parse().or_else(|error| Self::run_alone().ok_or(error))
-    }
-
-    /// Reads the command line of `dpe run` without the variables of flags that mean nothing to it:
-    /// a wrong one among them is no wrong usage (connector contract §24).
-    fn run_alone() -> Option<Self> {
-        let mut command = Self::command();
-        for flag in run::NO_FLAGS {
-            command = command.mut_arg(flag, |arg| arg.env(Resettable::Reset));
-        }
-        let matches = command.try_get_matches().ok()?;
-        let cli = Self::from_arg_matches(&matches).ok()?;
-        matches!(cli.command, Command::Run(_)).then_some(cli)
+    fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let texts = arguments
+            .iter()
+            .map(|text| text.to_string_lossy().into_owned());
+        let color = definition::color(&texts.collect::<Vec<_>>(), std::env::var("DPE_COLOR").ok());
+        let read = |definition: Definition| {
+            let mut definition = definition.color(color);
+            let matches = definition.try_get_matches_from_mut(arguments)?;
+            Self::from_arg_matches_mut(&mut matches.clone())
+                .map_err(|error| error.format(&mut definition))
+        };
+        read(definition::command()).or_else(|error| {
+            let alone = read(definition::command_of_run()).ok();
+            let is_run = |cli: &Self| matches!(cli.command, Command::Run(_));
+            alone.filter(is_run).ok_or(error)
+        })
     }
 }
 
@@ -144,6 +135,8 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
             Ok(exit.into())
         }
         Command::Serve(serve) => block_on(serve.run(&common)),
+        Command::Completions(completions) => completions.run(&common).map(ExitCode::from),
+        Command::Man(man) => man.run(&common).map(ExitCode::from),
     }
 }
 

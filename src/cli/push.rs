@@ -41,9 +41,7 @@ impl PushArgs {
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
-        if self.sources.contradict(voice) {
-            return Ok(Exit::Usage);
-        }
+        self.sources.check()?;
         let wanted = self.sources.wanted(common)?;
         let push = Push {
             state_dir: common.state_dir()?,

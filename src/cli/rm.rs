@@ -49,16 +49,12 @@ impl RmArgs {
         let voice = common.voice();
         if self.recursive && self.uris.iter().any(String::is_empty) {
             // Most likely a variable of a script that is not set.
-            voice.warn("error: an empty prefix is everything; name what to delete, as in `dpe://`");
-            return Ok(Exit::Usage);
+            return Err(Error::usage(
+                "an empty prefix is everything",
+                "name what to delete, as in `dpe://`",
+            ));
         }
-        let named = match self.named() {
-            Ok(uris) => uris,
-            Err(invalid) => {
-                voice.warn(&format!("error: {invalid}"));
-                return Ok(Exit::Usage);
-            }
-        };
+        let named = self.named()?;
         let mode = if self.dry_run {
             OpenMode::ReadOnly
         } else {
@@ -70,7 +66,7 @@ impl RmArgs {
             match self.confirmed(voice, below.len()) {
                 Answer::Yes => below,
                 Answer::No => return Ok(Exit::Partial),
-                Answer::NobodyToAsk => return Ok(Exit::Usage),
+                Answer::NobodyToAsk => return Err(unconfirmed(below.len())),
             }
         } else {
             named
@@ -86,11 +82,18 @@ impl RmArgs {
     }
 
     /// Returns the documents that were named one by one.
-    fn named(&self) -> Result<Vec<FileUri>, String> {
+    fn named(&self) -> Result<Vec<FileUri>, Error> {
         if self.recursive {
             return Ok(Vec::new());
         }
-        self.uris.iter().map(|uri| document_uri(uri)).collect()
+        let uris = self.uris.iter().map(|uri| document_uri(uri));
+        let uris: Result<_, _> = uris.collect();
+        uris.map_err(|invalid| {
+            Error::usage(
+                invalid,
+                "see `dpe ls`; with -r, what begins with it is deleted",
+            )
+        })
     }
 
     /// Asks whether so many documents are to be deleted, where that is to be asked.
@@ -170,17 +173,30 @@ fn confirmed(voice: Voice, count: usize) -> Answer {
     if count == 0 {
         return Answer::Yes;
     }
-    let what = if count == 1 { "document" } else { "documents" };
     if !io::stdin().is_terminal() {
-        voice.warn(&format!(
-            "{count} {what} would be deleted; give --yes to delete them"
-        ));
         return Answer::NobodyToAsk;
     }
-    voice.ask(&format!("Delete {count} {what}? [y/N] "));
+    voice.ask(&format!("Delete {}? [y/N] ", documents(count)));
     let mut answer = String::new();
     match io::stdin().lock().read_line(&mut answer) {
         Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Answer::Yes,
         _ => Answer::No,
+    }
+}
+
+fn unconfirmed(count: usize) -> Error {
+    Error::usage(
+        format!(
+            "{} would be deleted, and there is no terminal to ask on",
+            documents(count)
+        ),
+        "give --yes to delete them",
+    )
+}
+
+fn documents(count: usize) -> String {
+    match count {
+        1 => "1 document".to_owned(),
+        count => format!("{count} documents"),
     }
 }

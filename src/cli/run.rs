@@ -13,7 +13,7 @@ use super::exit::Exit;
 use super::signal;
 
 /// Common flags without a meaning here: the definition says all that, and the output is the contract's.
-pub(super) const NO_FLAGS: [&str; 4] = ["remote", "json", "quiet", "verbose"];
+pub(super) const NO_FLAGS: [&str; 5] = ["remote", "json", "quiet", "verbose", "color"];
 
 /// Run one round of an instance, as a program does it
 ///

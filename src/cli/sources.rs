@@ -7,7 +7,6 @@ use clap::ValueEnum;
 use crate::error::Error;
 use crate::ops::source::{RepositoryMode, RepositoryOptions, SourceKind, Wanted};
 use crate::sync::guard::DeleteLimit;
-use crate::ui::Voice;
 
 use super::context::CommonArgs;
 
@@ -66,14 +65,20 @@ enum Mode {
 }
 
 impl SourceArgs {
-    /// Tells about flags that have nothing to do with each other; returns whether there are any.
-    pub(super) fn contradict(&self, voice: Voice) -> bool {
+    /// Refuses flags that have nothing to do with each other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`].
+    pub(super) fn check(&self) -> Result<(), Error> {
         let is_of_git = self.reference.is_some() || self.mode.is_some();
         if self.connector == Connector::Git || !is_of_git {
-            return false;
+            return Ok(());
         }
-        voice.warn("error: --ref and --mode are for repositories; add --connector git");
-        true
+        Err(Error::usage(
+            "--ref and --mode are for repositories",
+            "add --connector git",
+        ))
     }
 
     /// Returns what is to be worked on.

@@ -3,6 +3,7 @@
 //! Text for people goes to stderr, results and JSON to stdout. A reader that went away is no
 //! error: nothing more is written, and the work goes on.
 
+mod color;
 pub mod connector;
 mod diagnostic;
 pub mod document;
@@ -12,11 +13,12 @@ mod progress;
 mod summary;
 mod text;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use miette::Diagnostic;
 
 pub use crate::sync::printable::printable;
+pub use color::Color;
 pub use log::Log;
 pub use progress::Listing;
 pub use summary::Summary;
@@ -32,6 +34,8 @@ pub struct Voice {
     pub quiet: bool,
     /// 0 is the usual; 1 and more tell what happens to each document.
     pub verbose: u8,
+    /// Where colours are used.
+    pub color: Color,
 }
 
 impl Voice {
@@ -83,16 +87,21 @@ impl Voice {
 
     /// Shows why something could not be done.
     pub fn explain(self, error: &dyn Diagnostic) {
-        stderr_line(diagnostic::to_text(error, io::stderr().is_terminal()).trim_end());
+        stderr_line(diagnostic::to_text(error, self.color).trim_end());
     }
 
     /// Shows why a command cannot go on; with `json` as an object on stdout too.
     pub fn failure(self, error: &dyn Diagnostic) {
         if self.json {
-            // A broken stdout cannot be reported on stdout; the exit code says it all the same.
-            let _ = self.result(&diagnostic::to_json(error));
+            self.answer(error);
         }
         self.explain(error);
+    }
+
+    /// Tells a program on stdout why a command cannot go on.
+    pub fn answer(self, error: &dyn Diagnostic) {
+        // A broken stdout cannot be reported on stdout; the exit code says it all the same.
+        let _ = self.result(&diagnostic::to_json(error));
     }
 }
 

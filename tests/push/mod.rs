@@ -10,6 +10,6 @@ mod killed;
 mod neighbours;
 mod others;
 mod over_http;
-mod place;
+pub(crate) mod place;
 pub(crate) mod repositories;
 mod traceless;

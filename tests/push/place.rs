@@ -9,81 +9,81 @@ use tempfile::TempDir;
 
 /// The members of a report that tests look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
-pub(super) struct Counts {
-    pub(super) created: u64,
-    pub(super) updated: u64,
-    pub(super) unchanged: u64,
-    pub(super) deleted: u64,
-    pub(super) moved: u64,
-    pub(super) failed: u64,
+pub(crate) struct Counts {
+    pub(crate) created: u64,
+    pub(crate) updated: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) deleted: u64,
+    pub(crate) moved: u64,
+    pub(crate) failed: u64,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
-pub(super) struct Failure {
-    pub(super) level: String,
-    pub(super) code: String,
-    pub(super) message: String,
-    pub(super) file_uri: Option<String>,
+pub(crate) struct Failure {
+    pub(crate) level: String,
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) file_uri: Option<String>,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
-pub(super) struct Report {
-    pub(super) outcome: String,
-    pub(super) cursor_persisted: bool,
-    pub(super) counts: Counts,
-    pub(super) failures: Vec<Failure>,
+pub(crate) struct Report {
+    pub(crate) outcome: String,
+    pub(crate) cursor_persisted: bool,
+    pub(crate) counts: Counts,
+    pub(crate) failures: Vec<Failure>,
 }
 
 /// What one run of `dpe` came to.
 #[derive(Debug)]
-pub(super) struct Run {
-    pub(super) code: Option<i32>,
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
-pub(super) struct Place {
+pub(crate) struct Place {
     directory: TempDir,
 }
 
 impl Place {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join("home")).unwrap();
         fs::create_dir_all(directory.path().join("docs")).unwrap();
         Self { directory }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    pub(super) fn docs(&self) -> PathBuf {
+    pub(crate) fn docs(&self) -> PathBuf {
         self.path().join("docs")
     }
 
-    pub(super) fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         self.path().join("home/.local/share/dpe/remote")
     }
 
-    pub(super) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.docs().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub(super) fn remove(&self, name: &str) {
+    pub(crate) fn remove(&self, name: &str) {
         fs::remove_file(self.docs().join(name)).unwrap();
     }
 
-    pub(super) fn rename(&self, from: &str, to: &str) {
+    pub(crate) fn rename(&self, from: &str, to: &str) {
         let to = self.docs().join(to);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::rename(self.docs().join(from), to).unwrap();
     }
 
     /// A command that sees nothing of the environment of the tests.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dpe"));
         command
             .env_clear()
@@ -93,16 +93,16 @@ impl Place {
         command
     }
 
-    pub(super) fn dpe(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn dpe(&self, arguments: &[&str]) -> Run {
         run(self.command().args(arguments))
     }
 
     /// Pushes `docs` and returns the report.
-    pub(super) fn push(&self) -> (Report, Run) {
+    pub(crate) fn push(&self) -> (Report, Run) {
         self.push_with(&[])
     }
 
-    pub(super) fn push_with(&self, arguments: &[&str]) -> (Report, Run) {
+    pub(crate) fn push_with(&self, arguments: &[&str]) -> (Report, Run) {
         let run = self.dpe(&[&["push", "--json", "docs"], arguments].concat());
         let report = serde_json::from_str(run.stdout.trim_end())
             .unwrap_or_else(|error| panic!("{error}: {run:?}"));
@@ -110,7 +110,7 @@ impl Place {
     }
 
     /// Pushes `docs`, which has to succeed, and returns the counts.
-    pub(super) fn pushed(&self) -> Counts {
+    pub(crate) fn pushed(&self) -> Counts {
         let (report, run) = self.push();
         assert_eq!(
             (run.code, &*report.outcome),
@@ -121,7 +121,7 @@ impl Place {
     }
 
     /// What the remote holds: URI without the prefix → doc_hash.
-    pub(super) fn remote(&self) -> BTreeMap<String, String> {
+    pub(crate) fn remote(&self) -> BTreeMap<String, String> {
         #[derive(serde::Deserialize)]
         struct Listed {
             file_uri: String,
@@ -144,7 +144,7 @@ impl Place {
             .collect()
     }
 
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.remote().into_keys().collect()
     }
 
@@ -160,7 +160,7 @@ impl Place {
     }
 
     /// What a first push of the same folder to an empty remote gives: the truth to compare with.
-    pub(super) fn fresh_remote(&self) -> BTreeMap<String, String> {
+    pub(crate) fn fresh_remote(&self) -> BTreeMap<String, String> {
         let other = Self::new();
         copy(&self.docs(), &other.docs());
         other.pushed();
@@ -168,7 +168,7 @@ impl Place {
     }
 }
 
-pub(super) fn run(command: &mut Command) -> Run {
+pub(crate) fn run(command: &mut Command) -> Run {
     let Output {
         status,
         stdout,
@@ -181,7 +181,7 @@ pub(super) fn run(command: &mut Command) -> Run {
     }
 }
 
-pub(super) fn counts(
+pub(crate) fn counts(
     created: u64,
     updated: u64,
     moved: u64,

@@ -10,7 +10,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::ops::extract::{Element, Made, Page};
 use crate::sync::printable::printable;
-use crate::ui::text;
+use crate::ui::{Color, text};
 
 use super::{category, digest};
 
@@ -32,18 +32,16 @@ pub struct Style {
 }
 
 impl Style {
-    /// Returns the style for what stdout is: width and colours of a terminal, the latter unless `NO_COLOR` is set.
-    pub fn of_stdout() -> Self {
+    /// Returns the style for what stdout is: the width of a terminal, and colours where they are wanted.
+    pub fn of_stdout(color: Color) -> Self {
         let stdout = io::stdout();
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let width = tcgetwinsize(&stdout)
             .ok()
             .map(|size| usize::from(size.ws_col));
         let width = width.filter(|width| *width > 40).unwrap_or(WIDTH);
         let is_terminal = stdout.is_terminal();
         Self {
-            colours: is_terminal && !is_set("NO_COLOR") && !is_dumb,
+            colours: color.is_on(is_terminal),
             width: is_terminal.then_some(width),
         }
     }

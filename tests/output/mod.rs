@@ -1,0 +1,4 @@
+//! What the program says where, and how it says it: help, completions, colours, progress, logs, signals.
+
+mod help;
+mod usage;
