@@ -7,6 +7,7 @@ use crate::ops::commit::CommitError;
 use crate::ops::hash_object::HashObjectError;
 use crate::ops::push::Pushed;
 use crate::ops::remote::RemoteError;
+use crate::ops::remove::Removed;
 use crate::ops::serve::ServeError;
 use crate::ops::show::ShowError;
 use crate::server::StoreError;
@@ -124,6 +125,14 @@ impl Exit {
             (Level::Instance, _) => Self::Instance,
             (_, "instance_busy") => Self::Busy,
             _ => Self::Failed,
+        }
+    }
+
+    /// Returns the exit of one deletion by hand. What is not there is deleted.
+    pub(super) fn of_removed(removed: Removed) -> Self {
+        match removed {
+            Removed::Deleted | Removed::Absent => Self::Success,
+            Removed::Folder | Removed::Refused => Self::Partial,
         }
     }
 

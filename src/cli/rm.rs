@@ -16,6 +16,9 @@ use super::document_uri::{base_hash, document_uri};
 use super::exit::Exit;
 use super::switch::switch;
 
+/// So many of the documents in question are shown with it.
+const SHOWN: usize = 10;
+
 /// Delete documents from a remote
 ///
 /// A document that is not there counts as deleted. The source is not touched: what it still has
@@ -63,7 +66,7 @@ impl RmArgs {
         let remote = remote::open(&common.remote()?, mode).await?;
         let uris = if self.recursive {
             let below = self.below(&remote.client).await?;
-            match self.confirmed(voice, below.len()) {
+            match self.confirmed(voice, &below) {
                 Answer::Yes => below,
                 Answer::No => return Ok(Exit::Partial),
                 Answer::NobodyToAsk => return Err(unconfirmed(below.len())),
@@ -71,14 +74,28 @@ impl RmArgs {
         } else {
             named
         };
-        if uris.is_empty() {
-            voice.say("there is nothing to delete");
-        }
         let mut exit = Exit::Success;
+        let mut deleted = 0;
         for uri in &uris {
-            exit = exit.max(self.remove(&remote.client, uri, voice).await?);
+            let removed = remove(&remote.client, uri, self.base, self.dry_run).await?;
+            self.tell(removed, uri, voice)?;
+            exit = exit.max(Exit::of_removed(removed));
+            deleted += usize::from(removed == Removed::Deleted);
+        }
+        if self.recursive {
+            voice.say(&self.verdict(deleted, uris.len()));
         }
         Ok(exit)
+    }
+
+    /// Returns the closing line of a recursive call.
+    fn verdict(&self, deleted: usize, found: usize) -> String {
+        match (found, self.dry_run) {
+            (0, _) => "there is nothing to delete".to_owned(),
+            (_, true) => format!("would delete {}", documents(deleted)),
+            (_, false) if deleted < found => format!("deleted {deleted} of {}", documents(found)),
+            (_, false) => format!("deleted {}", documents(deleted)),
+        }
     }
 
     /// Returns the documents that were named one by one.
@@ -96,12 +113,12 @@ impl RmArgs {
         })
     }
 
-    /// Asks whether so many documents are to be deleted, where that is to be asked.
-    fn confirmed(&self, voice: Voice, count: usize) -> Answer {
+    /// Asks whether these documents are to be deleted, where that is to be asked.
+    fn confirmed(&self, voice: Voice, uris: &[FileUri]) -> Answer {
         if self.dry_run || self.yes {
             Answer::Yes
         } else {
-            confirmed(voice, count)
+            confirmed(voice, uris)
         }
     }
 
@@ -120,35 +137,29 @@ impl RmArgs {
         Ok(uris)
     }
 
-    async fn remove(
-        &self,
-        client: &RemoteClient,
-        uri: &FileUri,
-        voice: Voice,
-    ) -> Result<Exit, Error> {
-        let verb = if self.dry_run {
-            "would delete"
-        } else {
-            "deleted"
-        };
-        let removed = remove(client, uri, self.base, self.dry_run).await?;
-        let (what, exit) = match removed {
-            Removed::Deleted => ("deleted", Exit::Success),
-            Removed::Absent => ("absent", Exit::Success),
-            Removed::Refused => ("refused", Exit::Partial),
+    fn tell(&self, removed: Removed, uri: &FileUri, voice: Voice) -> Result<(), Error> {
+        let what = match removed {
+            Removed::Deleted => "deleted",
+            Removed::Absent => "absent",
+            Removed::Folder => "folder",
+            Removed::Refused => "refused",
         };
         if voice.json {
             let line = as_json(what, uri);
             voice.result(&line).map_err(Error::Output)?;
         }
         match removed {
-            Removed::Deleted => voice.say(&format!("{verb} {uri}")),
+            Removed::Deleted if self.dry_run => voice.say(&format!("would delete {uri}")),
+            Removed::Deleted => voice.say(&format!("deleted {uri}")),
             Removed::Absent => voice.say(&format!("{uri} is not there")),
+            Removed::Folder => voice.warn(&format!(
+                "{uri} is no document, but there are documents below it; `dpe rm -r` deletes them"
+            )),
             Removed::Refused => voice.warn(&format!(
                 "{uri} has other content than expected; read it again with `dpe show`"
             )),
         }
-        Ok(exit)
+        Ok(())
     }
 }
 
@@ -169,14 +180,20 @@ enum Answer {
     NobodyToAsk,
 }
 
-fn confirmed(voice: Voice, count: usize) -> Answer {
-    if count == 0 {
+fn confirmed(voice: Voice, uris: &[FileUri]) -> Answer {
+    if uris.is_empty() {
         return Answer::Yes;
     }
     if !io::stdin().is_terminal() {
         return Answer::NobodyToAsk;
     }
-    voice.ask(&format!("Delete {}? [y/N] ", documents(count)));
+    for uri in uris.iter().take(SHOWN) {
+        voice.warn(uri.as_str());
+    }
+    if let Some(more @ 1..) = uris.len().checked_sub(SHOWN) {
+        voice.warn(&format!("… and {more} more"));
+    }
+    voice.ask(&format!("Delete {}? [y/N] ", documents(uris.len())));
     let mut answer = String::new();
     match io::stdin().lock().read_line(&mut answer) {
         Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Answer::Yes,

@@ -45,8 +45,13 @@ pub(super) struct SourceArgs {
     #[arg(long, env = "DPE_PREFIX", value_name = "URI")]
     prefix: Option<String>,
 
-    /// Allow a round to delete up to N documents, or N% of them [default: half, or 20]
-    #[arg(long, env = "DPE_MAX_DELETE", value_name = "N|N%")]
+    /// Allow a round to delete up to N documents, or N% of them [default: 20, or half of them if that is more]
+    #[arg(
+        long,
+        env = "DPE_MAX_DELETE",
+        value_name = "N|N%",
+        allow_negative_numbers = true
+    )]
     max_delete: Option<DeleteLimit>,
 }
 

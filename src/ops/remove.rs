@@ -4,6 +4,7 @@ use crate::model::{FileUri, Hash};
 use crate::runner::{ClientError, DryRun};
 use crate::sync::ports::{Refusal, Remote};
 
+use super::list::list;
 use super::remote::RemoteClient;
 
 /// How one delete ended.
@@ -13,6 +14,8 @@ pub enum Removed {
     Deleted,
     /// There was none.
     Absent,
+    /// There was none, but there are documents below it, as if it were a folder.
+    Folder,
     /// The condition did not hold: somebody wrote in between, or `base` is not what is there.
     Refused,
 }
@@ -32,6 +35,7 @@ pub async fn remove(
         Some(base) => base,
         None => match client.head(uri).await? {
             Some(head) => head,
+            None if has_documents_below(client, uri).await => return Ok(Removed::Folder),
             None => return Ok(Removed::Absent),
         },
     };
@@ -48,4 +52,19 @@ pub async fn remove(
             None => Err(error.into()),
         },
     }
+}
+
+/// Returns whether there are documents below `uri`. A remote that does not say so has none for this purpose: it was
+/// asked for the sake of a hint.
+async fn has_documents_below(client: &RemoteClient, uri: &FileUri) -> bool {
+    let mut folder = uri.to_string();
+    if !folder.ends_with('/') {
+        folder.push('/');
+    }
+    let mut found = false;
+    let listed = list(client, &folder, |_, _| {
+        found = true;
+        false
+    });
+    listed.await.is_ok() && found
 }

@@ -1,9 +1,10 @@
 //! Where a round starts: from the stored cursor, or from nothing.
 
-use crate::model::FileUri;
+use crate::model::{FileUri, Hash};
+use crate::state::Pending;
 use crate::sync::event::Event;
 use crate::sync::failure::{Failure, Level};
-use crate::sync::ports::{Remote, Source};
+use crate::sync::ports::{Remote, Source, WriteError};
 
 use super::heads;
 use super::landing::state_failure;
@@ -41,12 +42,17 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
         let read = async {
             let heads = self.remote.heads(&sample).await?;
             if heads.iter().any(Option::is_some) {
-                return Ok(false);
+                return Ok((false, heads));
             }
-            self.remote.is_empty(&self.instance.uri_prefix).await
+            let is_empty = self.remote.is_empty(&self.instance.uri_prefix).await?;
+            Ok::<_, WriteError>((is_empty, heads))
         };
         match read.await {
-            Ok(reset) => Ok(reset),
+            Ok((true, _)) => Ok(true),
+            Ok((false, heads)) => {
+                self.warn_of_foreign_writes(&sample, &heads)?;
+                Ok(false)
+            }
             // A remote that does not let all of this be read has not lost it.
             Err(error) if error.failure.level == Level::Item => {
                 self.check_that_something_is_read(&sample).await?;
@@ -54,6 +60,26 @@ impl<R: Remote, S: Source> Round<'_, R, S> {
             }
             Err(error) => Err(error.failure),
         }
+    }
+
+    /// An incremental round looks at nothing that the source does not mention, and would end well although the
+    /// remote holds something else. The sample may show it, and then the person hears of it.
+    fn warn_of_foreign_writes(
+        &self,
+        sample: &[FileUri],
+        heads: &[Option<Hash>],
+    ) -> Result<(), Failure> {
+        for (uri, head) in sample.iter().zip(heads) {
+            let Pending { confirmed, intent } = self.state.pending(uri).map_err(state_failure)?;
+            if confirmed != *head && intent.is_none() {
+                self.observer.event(Event::Warning(&format!(
+                    "somebody else has changed or deleted documents that this source had pushed, such as {uri}; they \
+                     stay so until their files change, or are pushed by their names. `dpe status` lists them"
+                )));
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Who may read nothing of what was pushed before most likely has another credential by now.

@@ -20,7 +20,7 @@ pub enum StateError {
     },
 
     /// Two instances would write the same documents.
-    #[error("{wanted} overlaps with {existing}, which {owner} pushes to the same remote")]
+    #[error("{}{owner} pushes to the same remote", clash(wanted, existing))]
     #[diagnostic(
         code(dpe::state::overlap),
         help("give this source a prefix of its own with --prefix, such as {suggestion}")
@@ -38,7 +38,8 @@ pub enum StateError {
 
     /// The documents below the prefix belong to a source that does not exist any more.
     #[error(
-        "{wanted} overlaps with {existing}, which was pushed from {owner}; that is not there now"
+        "{}was pushed from {owner}; that is not there now",
+        clash(wanted, existing)
     )]
     #[diagnostic(
         code(dpe::state::origin_gone),
@@ -101,6 +102,15 @@ pub enum StateError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// Names two prefixes that are in each other's way; a relative clause about the second one follows.
+fn clash(wanted: &str, existing: &str) -> String {
+    if wanted == existing {
+        format!("{wanted} is in use: it ")
+    } else {
+        format!("{wanted} overlaps with {existing}, which ")
+    }
 }
 
 impl StateError {

@@ -1,6 +1,6 @@
 //! Other writers on the same remote, and the other commands.
 
-use super::place::{Place, counts};
+use super::place::{Place, counts, run};
 
 fn pushed_place() -> Place {
     let place = Place::new();
@@ -96,6 +96,67 @@ fn recursive_rm_wants_a_yes_where_nobody_can_be_asked() {
         Some(0)
     );
     assert!(place.names().is_empty());
+}
+
+#[test]
+fn rm_of_what_only_has_documents_below_says_how_to_delete_those() {
+    let place = pushed_place();
+    for folder in ["dpe://docs/", "dpe://docs"] {
+        let run = place.dpe(&["rm", folder]);
+        assert_eq!(run.code, Some(1), "{run:?}");
+        assert!(run.stderr.contains("dpe rm -r"), "{run:?}");
+    }
+    assert_eq!(place.names().len(), 2);
+}
+
+#[test]
+fn recursive_rm_closes_with_how_many_there_were() {
+    let place = pushed_place();
+    let last = |arguments: &[&str]| {
+        let run = place.dpe(&[&["rm", "-r"], arguments].concat());
+        assert_eq!(run.code, Some(0), "{run:?}");
+        run.stderr.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(last(&["-n", "dpe://docs/"]), "would delete 2 documents");
+    assert_eq!(last(&["--yes", "dpe://docs/a"]), "deleted 1 document");
+    assert_eq!(
+        last(&["--yes", "dpe://docs/a"]),
+        "there is nothing to delete"
+    );
+}
+
+#[test]
+fn ls_of_another_spelling_says_how_uris_are_written() {
+    let place = pushed_place();
+    let run = place.dpe(&["ls", "DPE://Docs/"]);
+    assert_eq!((run.code, &*run.stdout), (Some(0), ""), "{run:?}");
+    assert!(run.stderr.contains("dpe://docs/"), "{run:?}");
+    assert_eq!(place.dpe(&["ls", "dpe://none/"]).stderr, "");
+}
+
+/// Two machines push folders of the same name.
+#[test]
+fn a_document_that_somebody_else_changed_is_told_though_nothing_is_to_be_pushed() {
+    let place = pushed_place();
+    let own = place.remote();
+    let elsewhere = place.path().join("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("docs")).unwrap();
+    std::fs::write(elsewhere.join("docs/a.md"), "# Other\n").unwrap();
+    let other =
+        run(place
+            .command()
+            .current_dir(&elsewhere)
+            .args(["push", "--state-dir", "state", "docs"]));
+    assert_eq!(other.code, Some(0), "{other:?}");
+    let (report, run) = place.push();
+    assert_eq!((report.counts.unchanged, run.code), (2, Some(0)), "{run:?}");
+    let said = "somebody else has changed or deleted";
+    assert!(run.stderr.contains(said), "{run:?}");
+    assert!(run.stderr.contains("dpe://docs/a.md"), "{run:?}");
+    let named = place.dpe(&["push", "docs/a.md"]);
+    assert_eq!(named.code, Some(0), "{named:?}");
+    assert_eq!(place.remote(), own);
+    assert!(!place.dpe(&["push", "docs"]).stderr.contains(said));
 }
 
 #[test]
