@@ -7,6 +7,7 @@ mod exit_codes;
 mod failing;
 mod images;
 mod killed;
+mod mounts;
 mod neighbours;
 mod others;
 mod over_http;

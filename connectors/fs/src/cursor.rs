@@ -15,10 +15,11 @@ use dpe_connector_files::Owner;
 use sha2::{Digest, Sha256};
 
 use crate::block::{Block, Neighbour};
+use crate::ground::Ground;
 use crate::listing::{Entry, Fingerprint, Listed};
 
 /// Says which layout follows.
-const PREFIX: &str = "fs3.";
+const PREFIX: &str = "fs4.";
 
 /// Level 3 is zstd's own default; higher ones gain little on fingerprints.
 const COMPRESSION_LEVEL: i32 = 3;
@@ -37,22 +38,24 @@ const BLOCK_BYTES: usize = BLOCK_ENTRIES * (4096 + 256);
 pub(crate) fn encode<'l>(
     lines: impl Iterator<Item = Listed<'l>>,
     owner: Owner,
+    ground: &Ground,
     precision: usize,
     limit: usize,
 ) -> Option<String> {
     // The only error of all these writers is that of the limit.
-    write(lines, owner, precision, limit).ok()
+    write(lines, owner, ground, precision, limit).ok()
 }
 
 fn write<'l>(
     lines: impl Iterator<Item = Listed<'l>>,
     owner: Owner,
+    ground: &Ground,
     precision: usize,
     limit: usize,
 ) -> io::Result<String> {
     let mut writer = zstd::Encoder::new(Sealed::new(limit), COMPRESSION_LEVEL)?;
     let precision_byte = u8::try_from(precision).map_err(io::Error::other)?;
-    write_part(&mut writer, &(owner, precision_byte))?;
+    write_part(&mut writer, &(owner, precision_byte, ground))?;
     let mut before = Neighbour::default();
     let mut block = Block::of(precision);
     for line in lines {
@@ -119,6 +122,7 @@ impl Write for Sealed {
 pub(crate) struct Previous {
     packed: Vec<u8>,
     precision: usize,
+    ground: Ground,
 }
 
 /// A part of a cursor is not what it should be. Only somebody else can have written it.
@@ -136,10 +140,12 @@ pub(crate) fn decode(text: &str, owner: Owner) -> Option<Previous> {
     let mut previous = Previous {
         packed,
         precision: 0,
+        ground: Ground::default(),
     };
     let header = previous.parts()?.next()?.ok()?;
-    let (found, precision): (Owner, u8) = postcard::from_bytes(&header).ok()?;
+    let (found, precision, ground): (Owner, u8, Ground) = postcard::from_bytes(&header).ok()?;
     previous.precision = usize::from(precision);
+    previous.ground = ground;
     (found == owner && previous.precision <= Fingerprint::BYTES).then_some(previous)
 }
 
@@ -147,6 +153,11 @@ impl Previous {
     /// Returns how many bytes of each fingerprint there are.
     pub(crate) fn precision(&self) -> usize {
         self.precision
+    }
+
+    /// Returns the file systems that the files were on.
+    pub(crate) fn ground(&self) -> &Ground {
+        &self.ground
     }
 
     /// Returns the entries, sorted by path; after an error no more.
@@ -248,7 +259,14 @@ mod tests {
     }
 
     fn text(entries: &[Entry], owner: Owner, precision: usize) -> String {
-        encode(listing(entries).lines(), owner, precision, usize::MAX).unwrap()
+        encode(
+            listing(entries).lines(),
+            owner,
+            &Ground::default(),
+            precision,
+            usize::MAX,
+        )
+        .unwrap()
     }
 
     fn entries(text: &str, owner: Owner) -> Option<Vec<Entry>> {
@@ -314,7 +332,7 @@ mod tests {
         let owner = Owner::of(&["x"]);
         let whole = text(&all, owner, 16);
         assert_eq!(entries(&whole, owner), Some(all.clone()));
-        let limited = |limit| encode(listing(&all).lines(), owner, 16, limit);
+        let limited = |limit| encode(listing(&all).lines(), owner, &Ground::default(), 16, limit);
         assert_eq!(limited(whole.len()).as_deref(), Some(&*whole));
         assert_eq!(limited(whole.len() - 1), None);
         assert_eq!(limited(1000), None);
@@ -323,7 +341,7 @@ mod tests {
     #[test]
     fn texts_of_others_are_no_cursors() {
         let owner = Owner::of(&["x"]);
-        for text in ["", "fs1.", "fs2.", "fs3.", "fs3.!!!!", "fs4.AAAA", "r-118"] {
+        for text in ["", "fs1.", "fs3.", "fs4.", "fs4.!!!!", "fs5.AAAA", "r-118"] {
             assert_eq!(entries(text, owner), None, "{text}");
         }
     }

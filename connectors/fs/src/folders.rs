@@ -18,6 +18,8 @@ pub(crate) struct Folder {
     pub(crate) rules: Rules,
     /// The folders it lies in, as far as links are followed.
     pub(crate) lineage: Option<Arc<Lineage>>,
+    /// The device that the folder it lies in is on; unknown for the root.
+    pub(crate) above: Option<u64>,
 }
 
 /// A folder and those it was reached through, whatever their names.

@@ -17,6 +17,7 @@ mod folders;
 mod formats;
 mod git;
 mod gone;
+mod ground;
 mod held;
 mod listing;
 mod named;

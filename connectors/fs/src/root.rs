@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use dpe_connector::{ErrorCode, RpcError};
 
 use crate::cursor::Previous;
+use crate::listing::Entry;
 use crate::rules::Unreadable;
 use crate::walk::{self, Walked};
 
@@ -18,7 +19,8 @@ use crate::walk::{self, Walked};
 pub(crate) struct Place {
     /// Without links in it.
     pub(crate) path: PathBuf,
-    device: u64,
+    /// What it is on.
+    pub(crate) device: u64,
     inode: u64,
 }
 
@@ -75,9 +77,37 @@ pub(crate) fn refuse_sudden_emptiness(
     }
     Err(source_failed(format!(
         "root {} holds no file any more, last time it gave {documents} documents; check that it \
-         is mounted and not ignored as a whole, or remove the documents yourself if it is meant \
-         to be empty",
+         is mounted and not ignored as a whole, or remove the documents with `dpe rm -r` if it is \
+         meant to be empty",
         root.display()
+    )))
+}
+
+/// A folder that lies on another device than before and holds not one of the files it held is the place where a disk
+/// is mounted most of the time, with whatever lies there while it is not.
+pub(crate) fn refuse_another_disk(
+    place: &Place,
+    previous: Option<&Previous>,
+    walked: &Walked,
+) -> Result<(), RpcError> {
+    let Some(previous) = previous.filter(|previous| previous.ground().device != place.device)
+    else {
+        return Ok(());
+    };
+    let is_left = |entry: &Entry| {
+        let files = &walked.files;
+        let found = files.binary_search_by(|file| file.path.cmp(&entry.path));
+        found.is_ok()
+    };
+    let documents = previous.documents();
+    if documents == 0 || previous.entries().flatten().any(|entry| is_left(&entry)) {
+        return Ok(());
+    }
+    Err(source_failed(format!(
+        "root {} is on another file system than last time, and none of the {documents} documents that it gave then is \
+         there; check that the right disk is mounted, or remove the documents with `dpe rm -r` if they are not to \
+         come back",
+        place.path.display()
     )))
 }
 

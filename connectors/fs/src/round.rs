@@ -24,6 +24,7 @@ use crate::diff::{Compared, Difference, Task};
 use crate::door::{Door, Links};
 use crate::examine::{Examiner, Outcome};
 use crate::gone::Gone;
+use crate::ground::Ground;
 use crate::held::Held;
 use crate::listing::{Entry, Listing, Seen};
 use crate::renames::{Move, Origin, take_renames};
@@ -55,6 +56,7 @@ pub(crate) struct Round {
     /// What the next cursor will hold, and with how many bytes of a fingerprint at most.
     listing: Listing,
     precision: usize,
+    ground: Ground,
     report: Report,
 }
 
@@ -74,6 +76,15 @@ impl Round {
         let previous = cursor.and_then(|text| cursor::decode(&text, setup.owner));
         let (place, mut walked) = look(&setup, cancel)?;
         root::refuse_sudden_emptiness(&setup.config.root, previous.as_ref(), &walked)?;
+        root::refuse_another_disk(&place, previous.as_ref(), &walked)?;
+        let unmounted = previous
+            .as_ref()
+            .map(|previous| previous.ground().unmounted(&place.path))
+            .unwrap_or_default();
+        let mounts = std::mem::take(&mut walked.mounts);
+        let ground = Ground::of(place.device, mounts, &walked.files, &unmounted);
+        walked.troubles.extend(unmounted);
+        walked.sort();
         let files = Arc::new(std::mem::take(&mut walked.files));
         let mut compared = Compared::with(previous, &files, &walked.troubles);
         let items = Items::below(&setup.prefix, setup.max_message_bytes);
@@ -95,6 +106,7 @@ impl Round {
             lost: VecDeque::new(),
             listing: compared.listing,
             precision: compared.precision,
+            ground,
             report: Report::default(),
             setup,
         };
@@ -288,7 +300,13 @@ impl dpe_connector_files::Round for Round {
     fn end(&mut self) -> RoundEnd {
         let owner = self.setup.owner;
         let limit = self.items.limit();
-        let written = written(&mut self.listing, owner, self.precision, limit);
+        let written = written(
+            &mut self.listing,
+            owner,
+            &self.ground,
+            self.precision,
+            limit,
+        );
         if let Some(note) = written.note {
             self.report.note(note.to_owned());
         }

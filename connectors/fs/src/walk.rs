@@ -9,6 +9,7 @@ use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -61,6 +62,8 @@ pub(crate) struct Walked {
     pub(crate) special: Vec<Box<[u8]>>,
     /// Symbolic links that were not followed.
     pub(crate) links: Vec<Box<[u8]>>,
+    /// Folders that are on another device than the one they lie in.
+    pub(crate) mounts: Vec<Box<[u8]>>,
     /// Anything else worth a line.
     pub(crate) notes: Vec<String>,
 }
@@ -95,6 +98,7 @@ pub(crate) fn walk(
             path: Box::default(),
             rules,
             lineage: Lineage::of(root, None),
+            above: None,
         }),
     };
     let parts = thread::scope(|scope| {
@@ -121,6 +125,7 @@ impl Walked {
             self.troubles.extend(part.troubles);
             self.special.extend(part.special);
             self.links.extend(part.links);
+            self.mounts.extend(part.mounts);
         }
         self.sort();
     }
@@ -151,6 +156,8 @@ struct Spot<'f> {
     rules: Rules,
     /// Where the system finds it.
     place: Place,
+    /// What it is on, if that is known.
+    device: Option<u64>,
 }
 
 /// A path to a folder that is never too long.
@@ -211,10 +218,15 @@ impl Walk<'_> {
             Err(why) => return walked.troubles.push(trouble(blindness(&why))),
         };
         drop(names);
+        let device = fs::metadata(&place.path).ok().map(|folder| folder.dev());
+        if folder.above.is_some() && device.is_some() && folder.above != device {
+            walked.mounts.push(folder.path.clone());
+        }
         let spot = Spot {
             folder,
             rules,
             place,
+            device,
         };
         for entry in entries {
             if self.cancel.is_cancelled() {
@@ -252,6 +264,7 @@ impl Walk<'_> {
                 path,
                 rules: spot.rules.clone(),
                 lineage,
+                above: spot.device,
             }),
             Ok(Some(Kind::File(stat))) => walked.files.push(Found { path, stat }),
             Ok(Some(Kind::Special)) => walked.special.push(path),

@@ -3,6 +3,7 @@
 use dpe_connector_files::Owner;
 
 use crate::cursor;
+use crate::ground::Ground;
 use crate::listing::{Fingerprint, Listing};
 
 /// How many bytes of each fingerprint are tried to be kept, until the cursor fits a message. Eight
@@ -30,13 +31,14 @@ pub(crate) struct Written {
 pub(crate) fn written(
     listing: &mut Listing,
     owner: Owner,
+    ground: &Ground,
     precision: usize,
     limit: usize,
 ) -> Written {
     let mut precisions = PRECISIONS.map(|most| precision.min(most)).to_vec();
     precisions.dedup();
     for precision in precisions {
-        if let Some(text) = cursor::encode(listing.lines(), owner, precision, limit) {
+        if let Some(text) = cursor::encode(listing.lines(), owner, ground, precision, limit) {
             return Written {
                 cursor: Some(text),
                 note: (precision == 0).then_some(SHORT_OF_FINGERPRINTS),
