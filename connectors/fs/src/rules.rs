@@ -11,6 +11,7 @@ use std::fs;
 use std::io;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -205,7 +206,7 @@ impl Rules {
 /// and warns: whoever runs this as somebody else has no rules there.
 fn patterns_of_user(path: &Path, notes: &mut Vec<String>) -> Result<Patterns, Unreadable> {
     match fs::metadata(path) {
-        Err(error) if !is_gone(&error) => {
+        Err(error) if !is_gone(&error) || path.is_symlink() => {
             let path = path.display();
             notes.push(format!("the ignore rules in {path} do not count: {error}"));
             Ok(Patterns::default())
@@ -214,11 +215,12 @@ fn patterns_of_user(path: &Path, notes: &mut Vec<String>) -> Result<Patterns, Un
     }
 }
 
-/// Returns the patterns in the file at `path`; none if it is not there, or no regular file.
+/// Returns the patterns in the file at `path`; none if it is not there, a folder or a device, or a link that is not
+/// to be followed. A link that leads nowhere has rules that nobody knows.
 fn patterns_in(path: &Path, follow: bool) -> Result<Patterns, Unreadable> {
     match text_of(path, follow) {
         Ok(text) => Ok(Patterns::parse(&text)),
-        Err(error) if is_gone(&error) => Ok(Patterns::default()),
+        Err(error) if is_gone(&error) && !(follow && path.is_symlink()) => Ok(Patterns::default()),
         Err(error) => Err(Unreadable {
             file: path.to_owned(),
             error,
@@ -228,9 +230,12 @@ fn patterns_in(path: &Path, follow: bool) -> Result<Patterns, Unreadable> {
 
 fn text_of(path: &Path, follow: bool) -> io::Result<Vec<u8>> {
     let file = open(path, follow)?;
-    let metadata = file.metadata()?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_fifo() || kind.is_socket() {
+        return Err(io::Error::other("it is no file"));
+    }
     let mut text = Vec::new();
-    if metadata.is_file() {
+    if kind.is_file() {
         file.take(LONGEST + 1).read_to_end(&mut text)?;
     }
     if text.len() as u64 > LONGEST {

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use dpe_connector_testing::{Plugin, initialize};
@@ -236,4 +238,31 @@ fn a_folder_whose_ignore_rules_cannot_be_read_is_left_alone() {
     }
     lock(&folder, "d/.gitignore", 0o644);
     assert_eq!(plugin.scan(Some(&cursor)).lines(), ["+d/c.txt"]);
+}
+
+#[test]
+fn an_ignore_file_that_is_a_link_to_nowhere_or_a_pipe_hides_its_folder_and_keeps_its_documents() {
+    let folder = Folder::with(&[("d/b.txt", "b"), ("a.txt", "a"), (".rules", "secret.txt\n")]);
+    folder.write("d/secret.txt", "s");
+    symlink(folder.path(".rules"), folder.path("d/.dpeignore")).unwrap();
+    let mut plugin = connector(folder.root(), json!({}));
+    let first = plugin.scan(None);
+    assert_eq!(first.lines(), ["+a.txt", "+d/b.txt"]);
+    let cursor = first.cursor.unwrap();
+    folder.remove(".rules");
+    let broken = plugin.scan(Some(&cursor));
+    assert_eq!(broken.lines(), ["!d/ source_unavailable"], "{broken:?}");
+    folder.remove("d/.dpeignore");
+    let fifo = folder.path("d/.dpeignore");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(
+        plugin.scan(Some(&cursor)).lines(),
+        ["!d/ source_unavailable"]
+    );
 }
