@@ -21,4 +21,5 @@ mod run;
 mod runner;
 mod server;
 mod simulation;
+mod status;
 mod transport;

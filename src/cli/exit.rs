@@ -10,6 +10,7 @@ use crate::ops::remote::RemoteError;
 use crate::ops::remove::Removed;
 use crate::ops::serve::ServeError;
 use crate::ops::show::ShowError;
+use crate::ops::source::SourceError;
 use crate::server::StoreError;
 use crate::sync::failure::{Failure, Level};
 use crate::sync::report::{Outcome, Report};
@@ -171,6 +172,11 @@ impl Exit {
         }
     }
 
+    /// Returns the exit of a source of which nothing can be said.
+    pub(super) fn of_source(error: &SourceError) -> Self {
+        Self::of_failure(&error.failure())
+    }
+
     /// Returns the exit of an error that ended a command.
     pub(super) fn of_error(error: &Error) -> Self {
         match error {
@@ -181,7 +187,7 @@ impl Exit {
             Error::Client(error) => Self::of_failure(&error.failure),
             Error::Show(ShowError::Remote(error)) => Self::of_failure(&error.failure),
             Error::Show(ShowError::Store(error)) => Self::of_store_error(error),
-            Error::Source(error) => Self::of_failure(&error.failure()),
+            Error::Source(error) => Self::of_source(error),
             Error::Serve(error) => Self::of_serve_error(error),
             Error::Commit(CommitError::Read { .. } | CommitError::Blob { .. }) => Self::Instance,
             Error::Commit(CommitError::Invalid { .. }) => Self::Partial,

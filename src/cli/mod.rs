@@ -23,6 +23,7 @@ mod serve;
 mod show;
 mod signal;
 mod sources;
+mod status;
 mod switch;
 mod variable;
 
@@ -53,6 +54,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Push(push::PushArgs),
+    Status(status::StatusArgs),
     Ls(ls::LsArgs),
     Show(show::ShowArgs),
     Mv(mv::MvArgs),
@@ -121,6 +123,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Extract(extract) => extract.run(&common).map(ExitCode::from),
         Command::HashObject(hash_object) => hash_object.run().map(ExitCode::from),
         Command::Push(push) => block_on(push.run(&common)),
+        Command::Status(status) => block_on(status.run(&common)),
         Command::Ls(ls) => block_on(ls.run(&common)),
         Command::Show(show) => block_on(show.run(&common)),
         Command::Mv(mv) => block_on(mv.run(&common)),

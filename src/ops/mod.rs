@@ -19,3 +19,4 @@ pub mod run;
 pub mod serve;
 pub mod show;
 pub mod source;
+pub mod status;

@@ -12,7 +12,7 @@ use crate::sync::ports::{Remote, WriteError};
 const SINGLE_READS: usize = 8;
 
 /// What the remote says of one document: what it holds, or why it does not tell.
-pub(super) type Head = Result<Option<Hash>, Failure>;
+pub type Head = Result<Option<Hash>, Failure>;
 
 /// Reads the heads of `uris`. A batch that is refused for good, for instance because one document
 /// lies where the caller may not read, is read again one by one; only the refused ones fail.
@@ -20,7 +20,7 @@ pub(super) type Head = Result<Option<Hash>, Failure>;
 /// # Errors
 ///
 /// When the remote cannot be read at all.
-pub(super) async fn read<R: Remote>(
+pub async fn read<R: Remote>(
     remote: &R,
     uris: &[FileUri],
     observer: &dyn Observer,

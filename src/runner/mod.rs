@@ -31,6 +31,7 @@ pub use client::Client;
 pub use client_error::{ClientError, by_the_contract, way_out};
 pub use closing::hold;
 pub use dry_run::DryRun;
+pub use heads::{Head, read as read_heads};
 pub use metered::{Metered, Traffic};
 pub use round::{Instance, Profile, Round, Scope, Settings};
 /// Ends a round early, at the next safe point: see [`Round::cancel`].

@@ -267,7 +267,18 @@ impl Task {
     }
 
     fn conflict(self, refusal: Refusal, retryable: bool) -> Judgement {
-        let message = match (refusal, &self.operation) {
+        let failure = Failure::item(
+            FailureSource::Remote,
+            refusal.code(),
+            self.why_refused(refusal),
+            subject(&self.operation),
+        );
+        Judgement::Failed(self, failure.retryable(retryable))
+    }
+
+    /// Says what it means that the remote refused.
+    pub(super) fn why_refused(&self, refusal: Refusal) -> &'static str {
+        match (refusal, &self.operation) {
             (Refusal::AlreadyExists, Operation::Move { .. }) => {
                 "the target of the move holds another document"
             }
@@ -277,14 +288,7 @@ impl Task {
             (Refusal::AlreadyExists, _) => "somebody else created this document on the remote",
             (Refusal::PreconditionFailed, _) => "somebody else changed this document on the remote",
             (Refusal::NotFound, _) => "somebody else deleted this document on the remote",
-        };
-        let failure = Failure::item(
-            FailureSource::Remote,
-            refusal.code(),
-            message,
-            subject(&self.operation),
-        );
-        Judgement::Failed(self, failure.retryable(retryable))
+        }
     }
 
     /// Returns the intents of a write (§19.3).

@@ -336,6 +336,49 @@ impl Instance {
         })
     }
 
+    /// Returns up to `most` confirmed documents with what they hold, in order of URI, those that
+    /// come behind `last`.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be read.
+    pub fn confirmed_after(
+        &self,
+        last: Option<&FileUri>,
+        most: u32,
+    ) -> Result<Vec<(FileUri, Hash)>, StateError> {
+        self.read(|database| {
+            let mut next = database.prepare_cached(
+                "SELECT file_uri, doc_hash FROM confirmed
+                 WHERE file_uri > ?1 ORDER BY file_uri LIMIT ?2",
+            )?;
+            let last = last.map_or("", FileUri::as_str);
+            next.query_map((last, most), |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })?
+            .map(|row| row.and_then(|(uri, value)| Ok((file_uri(&uri)?, hash(&value)?))))
+            .collect()
+        })
+    }
+
+    /// Has the next round enumerate everything, and find out of every confirmed document whether the
+    /// source still has it.
+    ///
+    /// # Errors
+    ///
+    /// When the state cannot be written; nothing is then changed.
+    pub fn doubt_everything(&mut self) -> Result<(), StateError> {
+        self.write(|transaction| {
+            set_fact(transaction, "cursor", None)?;
+            transaction.execute(
+                "INSERT OR IGNORE INTO write_set (file_uri, before)
+                 SELECT file_uri, doc_hash FROM confirmed",
+                [],
+            )?;
+            transaction.execute("DELETE FROM moves", []).map(drop)
+        })
+    }
+
     /// Returns whether nothing of a remote is kept: nothing has been delivered, and nothing was about to
     /// be.
     ///

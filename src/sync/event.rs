@@ -88,6 +88,8 @@ pub enum Event<'a> {
     Landed(Landed<'a>),
     /// A document was written over that this source had not written, as far as is known.
     Replaced(&'a FileUri),
+    /// A document was created again that somebody else had deleted.
+    Restored(&'a FileUri),
     /// Something failed, at whatever level; every failure of a report once, in its order.
     Failed(&'a Failure),
     /// An operation was not sent because an earlier move did not reach its goal

@@ -83,7 +83,11 @@ impl<W: Write + Send> Log<W> {
             | Event::Refreshed { .. }
             | Event::BatchReadRejected { .. }
             | Event::HeldWriteFailed(_) => self.of_round(event),
-            Event::Begun { .. } | Event::Warning(_) | Event::Landed(_) | Event::Replaced(_) => {}
+            Event::Begun { .. }
+            | Event::Warning(_)
+            | Event::Landed(_)
+            | Event::Replaced(_)
+            | Event::Restored(_) => {}
         }
     }
 

@@ -10,6 +10,7 @@ pub mod document;
 pub mod extracted;
 mod log;
 mod progress;
+pub mod status;
 mod summary;
 mod text;
 
@@ -49,6 +50,23 @@ impl Voice {
         let written = stdout
             .write_all(line.as_bytes())
             .and_then(|()| stdout.write_all(b"\n"))
+            .and_then(|()| stdout.flush());
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes a whole result to stdout as it is. Returns false when nobody reads any more.
+    ///
+    /// # Errors
+    ///
+    /// When stdout cannot be written for another reason.
+    pub fn whole_result(self, text: &str) -> io::Result<bool> {
+        let mut stdout = io::stdout().lock();
+        let written = stdout
+            .write_all(text.as_bytes())
             .and_then(|()| stdout.flush());
         match written {
             Ok(()) => Ok(true),

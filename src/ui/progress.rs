@@ -61,7 +61,12 @@ impl Listing {
     fn warning(&self, event: &Event<'_>) {
         let text = match event {
             Event::Replaced(uri) => {
-                format!("{uri} held something that this source had not pushed; it was replaced")
+                format!(
+                    "{uri} held something that this source had not pushed; the source replaces it"
+                )
+            }
+            Event::Restored(uri) => {
+                format!("{uri} was deleted by somebody else; the source has it, and brings it back")
             }
             Event::Warning(text) => printable(text).into_owned(),
             Event::BatchReadRejected {

@@ -120,6 +120,13 @@ impl Place {
         report.counts
     }
 
+    /// Pushes `docs` with flags, which has to succeed, and returns the counts.
+    pub(crate) fn pushed_with(&self, arguments: &[&str]) -> Counts {
+        let (report, run) = self.push_with(arguments);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        report.counts
+    }
+
     /// What the remote holds: URI without the prefix → doc_hash.
     pub(crate) fn remote(&self) -> BTreeMap<String, String> {
         #[derive(serde::Deserialize)]
@@ -149,7 +156,7 @@ impl Place {
     }
 
     /// Has the next push enumerate everything, as after an update of the connector.
-    pub(super) fn forget_cursor(&self) {
+    pub(crate) fn forget_cursor(&self) {
         let instances = self.path().join("home/.local/state/dpe/instances");
         for instance in fs::read_dir(instances).unwrap() {
             let database = instance.unwrap().path().join("state.db");

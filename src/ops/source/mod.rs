@@ -6,6 +6,7 @@
 
 mod error;
 mod folder;
+mod looking;
 mod naming;
 mod remotes;
 mod repository;
@@ -23,10 +24,12 @@ use crate::sync::guard::DeleteLimit;
 
 pub use error::{Origin, SourceError};
 pub use folder::FolderSource;
+pub use looking::PassedOver;
 pub use remotes::Remotes;
 pub use repository::{RepositoryMode, RepositoryOptions, RepositorySource};
 pub use root::Root;
 pub use round::SourceRound;
+pub(in crate::ops) use round::limits;
 
 /// How what was named is to be understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

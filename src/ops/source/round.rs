@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dpe_connector::initialize::{self, RemoteLimits};
+use serde_json::value::RawValue;
 
 use crate::config::RemoteLocation;
 use crate::host::{ConnectorProcess, Deadlines, Launch, plugin_environment};
@@ -20,6 +21,7 @@ use crate::sync::ports::{Remote, Source as _};
 use crate::sync::report::{Outcome, Report};
 
 use super::error::SourceError;
+use super::looking::{self, Looking, PassedOver};
 use super::{Remotes, Source};
 
 /// Longest message of the connector. The content of the largest file it reads fits, with room for
@@ -123,6 +125,45 @@ impl SourceRound<'_> {
             cancel: self.cancel,
         };
         let report = round.run().await;
+        self.close(source, &report).await;
+        Ok(report)
+    }
+
+    /// Runs the round like [`Self::run`] for somebody who only looks: what the connector passes over
+    /// comes with it, by name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub async fn look<R: Remote>(
+        &self,
+        instance: &Instance,
+        state: &mut state::Instance,
+        remote: &R,
+        settings: &Settings,
+        limits: RemoteLimits,
+    ) -> Result<(Report, Vec<PassedOver>), SourceError> {
+        self.reclaim_lost_files(state)?;
+        let config = looking::config_of(self.source, &self.own_places());
+        let mut source = self.start_with(config, limits).await?;
+        let mut looking = Looking::at(&mut source);
+        let round = Round {
+            remote,
+            source: &mut looking,
+            state,
+            instance,
+            settings,
+            observer: &**self.observer,
+            cancel: self.cancel,
+        };
+        let report = round.run().await;
+        let passed_over = looking.passed_over;
+        self.close(source, &report).await;
+        Ok((report, passed_over))
+    }
+
+    /// Ends the connector.
+    async fn close(&self, source: ConnectorProcess, report: &Report) {
         if let Err(failure) = source.close().await
             && report.outcome != Outcome::Failed
         {
@@ -132,7 +173,6 @@ impl SourceRound<'_> {
             );
             self.observer.event(Event::Warning(&message));
         }
-        Ok(report)
     }
 
     /// Returns how the round is run over a remote; nothing is a store that does not exist yet.
@@ -162,6 +202,15 @@ impl SourceRound<'_> {
         &self,
         remote_limits: RemoteLimits,
     ) -> Result<ConnectorProcess, SourceError> {
+        let config = self.source.root.config(&self.own_places());
+        self.start_with(config, remote_limits).await
+    }
+
+    async fn start_with(
+        &self,
+        config: Box<RawValue>,
+        remote_limits: RemoteLimits,
+    ) -> Result<ConnectorProcess, SourceError> {
         let Source {
             root, connector, ..
         } = self.source;
@@ -173,7 +222,7 @@ impl SourceRound<'_> {
             manifest: &connector.manifest,
             instance: initialize::Instance {
                 uri_prefix: root.uri_prefix().to_owned(),
-                config: root.config(&self.own_places()),
+                config,
             },
             remote_limits: Some(remote_limits),
             max_message_bytes: MESSAGE_BYTES,

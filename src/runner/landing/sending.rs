@@ -72,7 +72,12 @@ impl<R: Remote> Landing<'_, R> {
                 Ok(Some(task))
             }
             _ => {
-                let failure = about(&task.operation, error.failure);
+                let mut failure = about(&task.operation, error.failure);
+                // The contract has the remote's words; to a person they are the same from every remote, and from
+                // a dry run.
+                if let (Profile::People, Some(refusal)) = (self.profile, error.refusal) {
+                    task.why_refused(refusal).clone_into(&mut failure.message);
+                }
                 self.task_failed(&task, failure, settlement);
                 Ok(None)
             }
@@ -80,34 +85,41 @@ impl<R: Remote> Landing<'_, R> {
     }
 
     /// Sends writes side by side. After a failure that ends the round, and when it is cancelled,
-    /// those that have not begun are not sent: `None`.
+    /// those that have not begun are not sent: `None`. To people they are told in the order of the
+    /// source, however long each took; a dry run does the same.
     async fn send_all(
         &self,
         planned: Vec<(Task, Write)>,
     ) -> Vec<(Task, Option<Result<Done, WriteError>>)> {
         let stop = AtomicBool::new(false);
-        let sends = planned.into_iter().map(|(mut task, write)| {
-            let stop = &stop;
-            async move {
-                task.sent = Some(write);
-                if stop.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
-                    return (task, None);
+        let sends = planned
+            .into_iter()
+            .enumerate()
+            .map(|(place, (mut task, write))| {
+                let stop = &stop;
+                async move {
+                    task.sent = Some(write);
+                    if stop.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
+                        return (place, task, None);
+                    }
+                    let result = tokio::select! {
+                        biased;
+                        result = task.send(self.remote, write) => result,
+                        () = patience_ends(self.cancel) => Err(given_up()),
+                    };
+                    if matches!(&result, Err(error) if error.failure.level != Level::Item) {
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    (place, task, Some(result))
                 }
-                let result = tokio::select! {
-                    biased;
-                    result = task.send(self.remote, write) => result,
-                    () = patience_ends(self.cancel) => Err(given_up()),
-                };
-                if matches!(&result, Err(error) if error.failure.level != Level::Item) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                (task, Some(result))
-            }
-        });
-        futures_util::stream::iter(sends)
-            .buffer_unordered(self.concurrency)
-            .collect()
-            .await
+            });
+        let sends = futures_util::stream::iter(sends).buffer_unordered(self.concurrency);
+        let mut ended: Vec<_> = sends.collect().await;
+        if self.profile == Profile::People {
+            ended.sort_unstable_by_key(|(place, ..)| *place);
+        }
+        let ended = ended.into_iter();
+        ended.map(|(_, task, result)| (task, result)).collect()
     }
 
     /// Says to a person at which document a round came to its end; the contract has the bare

@@ -159,8 +159,10 @@ impl<R: Remote> Landing<'_, R> {
             }
         };
         *counter += 1;
-        if task.replaces {
-            self.observer.event(Event::Replaced(to));
+        match landed {
+            Landed::Created(_) if task.replaces => self.observer.event(Event::Restored(to)),
+            _ if task.replaces => self.observer.event(Event::Replaced(to)),
+            _ => {}
         }
         self.observer.event(Event::Landed(landed));
         self.touch(to.clone());
