@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::walk::{Found, Trouble, absolute};
 
+const UNMOUNTED: &str = "another file system was mounted here, and now there is an empty folder; what it held is \
+    kept. Mount it, or remove the folder if it is not to come back";
+
 /// More are not kept: nobody has so many, and each is looked at in every round.
 const MOST: usize = 1000;
 
@@ -43,14 +46,12 @@ impl Ground {
     /// Returns the folders where a file system was and none is now: there is an empty folder in its place. Whoever
     /// means it so removes the folder too.
     pub(crate) fn unmounted(&self, root: &Path) -> Vec<Trouble> {
-        let gone = |folder: &&Box<[u8]>| is_bare(&absolute(root, folder)).unwrap_or(false);
-        let gone = self.mounts.iter().filter(gone);
-        gone.map(|folder| Trouble {
+        let folders = self.mounts.iter();
+        let bare = folders.filter(|folder| is_bare(&absolute(root, folder)).unwrap_or(false));
+        bare.map(|folder| Trouble {
             path: folder.clone(),
             is_folder: true,
-            message: "another file system was mounted here, and now there is an empty folder; what it held is kept. \
-                      Mount it, or remove the folder if it is not to come back"
-                .to_owned(),
+            message: UNMOUNTED.to_owned(),
             retryable: true,
         })
         .collect()
