@@ -20,7 +20,10 @@ pub enum StateError {
     },
 
     /// Two instances would write the same documents.
-    #[error("{}{owner} pushes to the same remote", clash(wanted, existing))]
+    #[error(
+        "{}: {owner} is pushed there, to the same remote",
+        clash(wanted, existing)
+    )]
     #[diagnostic(
         code(dpe::state::overlap),
         help("give this source a prefix of its own with --prefix, such as {suggestion}")
@@ -104,12 +107,12 @@ pub enum StateError {
     },
 }
 
-/// Names two prefixes that are in each other's way; a relative clause about the second one follows.
+/// Says how two prefixes are in each other's way.
 fn clash(wanted: &str, existing: &str) -> String {
     if wanted == existing {
-        format!("{wanted} is in use: it ")
+        format!("{wanted} is taken")
     } else {
-        format!("{wanted} overlaps with {existing}, which ")
+        format!("{wanted} overlaps with {existing}")
     }
 }
 

@@ -165,7 +165,10 @@ fn what_turned_out_to_be_no_repository_leaves_its_prefix_to_others() {
     assert_eq!(run.code, Some(0), "{run:?}");
     // What has documents keeps it.
     let refused = place.dpe(&["push", "--connector", "git", "docs"]);
-    assert!(refused.stderr.contains("overlaps"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("dpe://docs/ is taken"),
+        "{refused:?}"
+    );
     assert_eq!(names(&place), ["a.md"]);
 }
 
