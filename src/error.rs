@@ -14,6 +14,7 @@ use crate::ops::remote::RemoteError;
 use crate::ops::serve::ServeError;
 use crate::ops::show::ShowError;
 use crate::ops::source::SourceError;
+use crate::ops::state::UpkeepError;
 use crate::runner::ClientError;
 use crate::sync::failure::Failure;
 
@@ -48,6 +49,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Source(#[from] SourceError),
+    /// State cannot be looked after.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Upkeep(#[from] UpkeepError),
     /// The remote cannot be served.
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -11,7 +11,9 @@ use crate::ops::remove::Removed;
 use crate::ops::serve::ServeError;
 use crate::ops::show::ShowError;
 use crate::ops::source::SourceError;
+use crate::ops::state::{StateError, UpkeepError};
 use crate::server::StoreError;
+
 use crate::sync::failure::{Failure, Level};
 use crate::sync::report::{Outcome, Report};
 
@@ -189,6 +191,9 @@ impl Exit {
             Error::Show(ShowError::Store(error)) => Self::of_store_error(error),
             Error::Source(error) => Self::of_source(error),
             Error::Serve(error) => Self::of_serve_error(error),
+            Error::Upkeep(UpkeepError::State(StateError::Busy { .. })) => Self::Busy,
+            Error::Upkeep(UpkeepError::State(error)) if error.retryable() => Self::Failed,
+            Error::Upkeep(_) => Self::Instance,
             Error::Commit(CommitError::Read { .. } | CommitError::Blob { .. }) => Self::Instance,
             Error::Commit(CommitError::Invalid { .. }) => Self::Partial,
             Error::HashObject(HashObjectError::Read { .. }) => Self::Instance,

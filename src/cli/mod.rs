@@ -16,6 +16,7 @@ mod ls;
 mod man;
 mod mv;
 mod push;
+mod question;
 mod refusal;
 mod rm;
 mod run;
@@ -23,6 +24,7 @@ mod serve;
 mod show;
 mod signal;
 mod sources;
+mod state;
 mod status;
 mod switch;
 mod variable;
@@ -61,6 +63,7 @@ enum Command {
     Rm(rm::RmArgs),
     Commit(commit::CommitArgs),
     Run(run::RunArgs),
+    State(state::StateArgs),
     Serve(Box<serve::ServeArgs>),
     HashObject(hash_object::HashObjectArgs),
     Extract(extract::ExtractArgs),
@@ -122,6 +125,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Connector(connector) => connector.run(&common),
         Command::Extract(extract) => extract.run(&common).map(ExitCode::from),
         Command::HashObject(hash_object) => hash_object.run().map(ExitCode::from),
+        Command::State(state) => state.run(&common).map(ExitCode::from),
         Command::Push(push) => block_on(push.run(&common)),
         Command::Status(status) => block_on(status.run(&common)),
         Command::Ls(ls) => block_on(ls.run(&common)),

@@ -1,7 +1,5 @@
 //! The command `dpe rm`.
 
-use std::io::{self, BufRead, IsTerminal};
-
 use crate::error::Error;
 use crate::json::Writer;
 use crate::model::{FileUri, Hash};
@@ -14,6 +12,7 @@ use crate::ui::Voice;
 use super::context::CommonArgs;
 use super::document_uri::{base_hash, document_uri};
 use super::exit::Exit;
+use super::question::{Answer, ask, somebody_is_there};
 use super::switch::switch;
 
 /// So many of the documents in question are shown with it.
@@ -172,19 +171,11 @@ fn as_json(what: &str, uri: &FileUri) -> String {
     json.into_string()
 }
 
-/// What a person says to a question.
-enum Answer {
-    Yes,
-    No,
-    /// There is no terminal.
-    NobodyToAsk,
-}
-
 fn confirmed(voice: Voice, uris: &[FileUri]) -> Answer {
     if uris.is_empty() {
         return Answer::Yes;
     }
-    if !io::stdin().is_terminal() {
+    if !somebody_is_there() {
         return Answer::NobodyToAsk;
     }
     for uri in uris.iter().take(SHOWN) {
@@ -193,12 +184,7 @@ fn confirmed(voice: Voice, uris: &[FileUri]) -> Answer {
     if let Some(more @ 1..) = uris.len().checked_sub(SHOWN) {
         voice.warn(&format!("… and {more} more"));
     }
-    voice.ask(&format!("Delete {}? [y/N] ", documents(uris.len())));
-    let mut answer = String::new();
-    match io::stdin().lock().read_line(&mut answer) {
-        Ok(_) if matches!(answer.trim(), "y" | "Y" | "yes") => Answer::Yes,
-        _ => Answer::No,
-    }
+    ask(voice, &format!("Delete {}?", documents(uris.len())))
 }
 
 fn unconfirmed(count: usize) -> Error {

@@ -19,4 +19,5 @@ pub mod run;
 pub mod serve;
 pub mod show;
 pub mod source;
+pub mod state;
 pub mod status;

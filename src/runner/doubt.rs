@@ -10,14 +10,14 @@ use crate::sync::failure::{Failure, Subject};
 
 /// What failures leave in doubt.
 #[derive(Debug, Default)]
-pub(super) struct Doubt {
+pub struct Doubt {
     everything: bool,
     named: HashSet<String>,
 }
 
 impl Doubt {
     /// Returns what these failures leave in doubt.
-    pub(super) fn of<'f>(failures: impl IntoIterator<Item = &'f Failure>) -> Self {
+    pub fn of<'f>(failures: impl IntoIterator<Item = &'f Failure>) -> Self {
         let mut doubt = Self::default();
         for failure in failures {
             match &failure.subject {
@@ -34,7 +34,7 @@ impl Doubt {
     }
 
     /// Returns whether a document that was not enumerated may be in the source all the same.
-    pub(super) fn covers(&self, uri: &FileUri) -> bool {
+    pub fn covers(&self, uri: &FileUri) -> bool {
         self.everything || self.named.contains(uri.as_str()) || self.covers_folder_of(uri)
     }
 

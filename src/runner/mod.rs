@@ -30,6 +30,7 @@ pub use crate::protocol::delivery::{Delivered, Precondition};
 pub use client::Client;
 pub use client_error::{ClientError, by_the_contract, way_out};
 pub use closing::hold;
+pub use doubt::Doubt;
 pub use dry_run::DryRun;
 pub use heads::{Head, read as read_heads};
 pub use metered::{Metered, Traffic};

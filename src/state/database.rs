@@ -29,12 +29,8 @@ pub(super) struct Schema {
 /// Opens or creates the database at `path`.
 pub(super) fn open(path: &Path, schema: &Schema) -> Result<Connection, StateError> {
     let broken = |source| StateError::database(path, source);
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.len() > 0 => {}
-        Ok(metadata) if metadata.is_file() => return Err(broken(not_a_database("it is empty"))),
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => create_file(path, schema)?,
-        Err(error) => return Err(StateError::io(path, error)),
+    if !is_there(path)? {
+        create_file(path, schema)?;
     }
     make_writable(path)?;
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
@@ -43,6 +39,21 @@ pub(super) fn open(path: &Path, schema: &Schema) -> Result<Connection, StateErro
     check(&connection, path, schema)?;
     prepare(&mut connection, schema).map_err(broken)?;
     Ok(connection)
+}
+
+/// Returns whether there is a database. One without a byte has lost its content, and so has a write-ahead log
+/// without a database: beside a new one it would be taken for that one's.
+fn is_there(path: &Path) -> Result<bool, StateError> {
+    let lost = |why| Err(StateError::database(path, not_a_database(why)));
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() && metadata.len() == 0 => lost("it is empty"),
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(StateError::io(path, error)),
+        Err(_) if Path::new(&log).exists() => lost("it is gone, and its log is not"),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Creates a database that is complete once it has its name: an empty file with that name has lost
@@ -129,7 +140,7 @@ fn prepare(connection: &mut Connection, schema: &Schema) -> rusqlite::Result<()>
 pub(super) fn snapshot(path: &Path, schema: &Schema) -> Result<Connection, StateError> {
     let broken = |source| StateError::database(path, source);
     let mut copy = Connection::open_in_memory().map_err(broken)?;
-    if path.exists() {
+    if is_there(path)? {
         let original = open_read_only(path).map_err(broken)?;
         original.busy_timeout(BUSY_TIMEOUT).map_err(broken)?;
         check(&original, path, schema)?;
@@ -139,6 +150,29 @@ pub(super) fn snapshot(path: &Path, schema: &Schema) -> Result<Connection, State
     }
     create(&mut copy, schema).map_err(broken)?;
     Ok(copy)
+}
+
+/// Reads a database from beginning to end, and what `read` wants of it; nothing if it does not exist. Leaves
+/// nothing behind.
+pub(super) fn examine<T>(
+    path: &Path,
+    schema: &Schema,
+    read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<Option<T>, StateError> {
+    let broken = |source| StateError::database(path, source);
+    if !is_there(path)? {
+        return Ok(None);
+    }
+    let database = open_read_only(path).map_err(broken)?;
+    database.busy_timeout(BUSY_TIMEOUT).map_err(broken)?;
+    check(&database, path, schema)?;
+    let verdict: String = database
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(broken)?;
+    if verdict != "ok" {
+        return Err(broken(not_a_database(&verdict)));
+    }
+    read(&database).map(Some).map_err(broken)
 }
 
 /// Opens a database without leaving anything beside it, not even the files that SQLite keeps for

@@ -11,7 +11,7 @@ use super::database::{self, Schema};
 use super::error::StateError;
 use super::instance::{self, Instance};
 
-const REGISTRY: Schema = Schema {
+pub(super) const REGISTRY: Schema = Schema {
     application_id: i32::from_be_bytes(*b"dpeR"),
     version: 1,
     tables: "
@@ -151,11 +151,15 @@ impl StateDirectory {
         Instance::snapshot(&self.instance_path(id).join(instance::FILE_NAME))
     }
 
-    fn registry_path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn registry_path(&self) -> PathBuf {
         self.path.join("registry.db")
     }
 
-    fn instance_path(&self, id: &str) -> PathBuf {
+    pub(super) fn instance_path(&self, id: &str) -> PathBuf {
         self.path.join("instances").join(id)
     }
 }
@@ -168,6 +172,10 @@ pub struct InstanceLock {
 }
 
 impl InstanceLock {
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Returns whether there is any state, readable or not.
     ///
     /// # Errors
@@ -268,12 +276,16 @@ fn is_there(origin: &str, adopt: bool) -> bool {
 
 /// Returns the other instances on the same remote.
 fn others(registry: &Connection, new: &Registration) -> rusqlite::Result<Vec<Registration>> {
+    let mut others = registrations(registry)?;
+    others.retain(|other| other.remote_url == new.remote_url && other.id != new.id);
+    Ok(others)
+}
+
+/// Returns everything that is registered.
+pub(super) fn registrations(registry: &Connection) -> rusqlite::Result<Vec<Registration>> {
     registry
-        .prepare(
-            "SELECT id, remote_url, uri_prefix, origin FROM instances
-             WHERE remote_url = ?1 AND id <> ?2",
-        )?
-        .query_map((&new.remote_url, &new.id), |row| {
+        .prepare("SELECT id, remote_url, uri_prefix, origin FROM instances ORDER BY id")?
+        .query_map([], |row| {
             Ok(Registration {
                 id: row.get(0)?,
                 remote_url: row.get(1)?,

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::instance::FILE_NAME;
+
 /// State that cannot be used. Nothing was changed.
 #[derive(Debug, Error, Diagnostic)]
 pub enum StateError {
@@ -65,11 +67,7 @@ pub enum StateError {
     #[error("the state in {} is damaged", path.display())]
     #[diagnostic(
         code(dpe::state::damaged),
-        help(
-            "it was left untouched. If you move it away, the next push compares everything with \
-             the remote again; documents deleted or renamed in the source since the last good push \
-             then stay on the remote until you remove them with `dpe rm`"
-        )
+        help("it was left untouched. {}", way_out(path))
     )]
     Damaged {
         /// The database.
@@ -113,6 +111,21 @@ fn clash(wanted: &str, existing: &str) -> String {
         format!("{wanted} is taken")
     } else {
         format!("{wanted} overlaps with {existing}")
+    }
+}
+
+/// Says how damaged state is set aside, and what follows.
+fn way_out(path: &Path) -> String {
+    let id = path.parent().and_then(Path::file_name);
+    match id.filter(|_| path.file_name() == Some(FILE_NAME.as_ref())) {
+        Some(id) => format!(
+            "`dpe state reset --id {}` sets it aside; the next push compares everything with the remote \
+             again, and says what is there that the source does not have any more",
+            id.display()
+        ),
+        None => "`dpe state reset --registry` sets it aside; each source is then registered again by its next \
+                 push"
+            .to_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::model::{Contract, Contracts, FileUri, Hash};
 /// Name of the database inside the directory of an instance.
 pub(super) const FILE_NAME: &str = "state.db";
 
-const SCHEMA: Schema = Schema {
+pub(super) const SCHEMA: Schema = Schema {
     application_id: i32::from_be_bytes(*b"dpeI"),
     version: 2,
     tables: "
@@ -537,7 +537,7 @@ fn drop_everything(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )
 }
 
-fn fact(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+pub(super) fn fact(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
     connection
         .query_row("SELECT value FROM facts WHERE name = ?1", [name], |row| {
             row.get(0)

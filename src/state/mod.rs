@@ -9,8 +9,10 @@ mod directory;
 mod error;
 mod instance;
 mod journal;
+mod upkeep;
 
 pub use directory::{InstanceLock, Registration, StateDirectory};
 pub use error::StateError;
 pub use instance::{Adoption, CursorChange, Instance, Pending};
 pub use journal::{Change, Tracking};
+pub use upkeep::{Content, Inventory, Kept};

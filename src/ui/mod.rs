@@ -10,6 +10,7 @@ pub mod document;
 pub mod extracted;
 mod log;
 mod progress;
+pub mod state;
 pub mod status;
 mod summary;
 mod text;

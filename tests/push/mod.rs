@@ -13,4 +13,5 @@ mod others;
 mod over_http;
 pub(crate) mod place;
 pub(crate) mod repositories;
+mod state;
 mod traceless;

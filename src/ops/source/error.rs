@@ -218,6 +218,14 @@ fn way_out(failure: &Failure, origin: Origin) -> &'static str {
              is on a disk of its own"
         }
         "remote_unauthorized" | "secret_missing" => runner::way_out(failure),
+        "state_unavailable" if !failure.retryable => {
+            "what has landed is kept. `dpe state reset SOURCE` sets the damaged state aside; the next push then \
+             compares everything with the remote again"
+        }
+        "state_unavailable" => {
+            "check that the state directory is writable and has free space, and push again; what has landed is \
+             kept and not sent twice"
+        }
         _ if failure.retryable => "push again later; what has landed is kept and not sent twice",
         _ => "what has landed is kept; run with -v to see more",
     }

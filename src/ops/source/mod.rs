@@ -12,6 +12,7 @@ mod remotes;
 mod repository;
 mod root;
 mod round;
+mod strangers;
 
 use std::path::PathBuf;
 

@@ -22,7 +22,7 @@ use crate::sync::report::{Outcome, Report};
 
 use super::error::SourceError;
 use super::looking::{self, Looking, PassedOver};
-use super::{Remotes, Source};
+use super::{Remotes, Source, strangers};
 
 /// Longest message of the connector. The content of the largest file it reads fits, with room for
 /// what the mapping adds.
@@ -57,6 +57,7 @@ impl SourceRound<'_> {
         let directory = StateDirectory::at(self.state_dir);
         let mut state = directory.open(&instance.id)?;
         directory.register(&self.registration(instance), self.adopt)?;
+        let is_new = state.is_new()? && self.source.root.scope() == Scope::Whole;
         let opened = remotes.open(&self.source.remote).await?;
         let mut settings = self.settings(Some(opened));
         settings.spool_directory = self.state_dir.to_owned();
@@ -74,6 +75,13 @@ impl SourceRound<'_> {
         // who have something to push.
         if !ended.as_ref().is_ok_and(succeeded) && state.owns_nothing()? {
             directory.unregister(&instance.id)?;
+        }
+        if let Some(report) = ended
+            .as_ref()
+            .ok()
+            .filter(|report| is_new && succeeded(report))
+        {
+            strangers::tell(&opened.client, &state, report, &**self.observer).await;
         }
         ended
     }
