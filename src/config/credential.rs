@@ -23,6 +23,10 @@ pub enum Credential {
     File(PathBuf),
     /// A command of the shell that prints the value.
     Command(Secret),
+    /// A variable with the value.
+    Variable(String),
+    /// A program and its arguments, without a shell; it prints the value.
+    Program(Vec<String>),
 }
 
 /// The environment does not say which credential to use.

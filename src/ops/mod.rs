@@ -5,6 +5,7 @@
 
 mod causes;
 pub mod commit;
+pub mod config;
 pub mod connector;
 mod credential;
 pub mod extract;

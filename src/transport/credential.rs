@@ -48,9 +48,15 @@ impl Provider {
                     })?;
                 text("the file of the credential", bytes)?
             }
-            Some(Credential::Command(command)) => {
-                text("the command of the credential", output(command).await?)?
-            }
+            Some(Credential::Command(command)) => text(
+                "the command of the credential",
+                output(shell(command)).await?,
+            )?,
+            Some(Credential::Program(command)) => text(
+                "the command of the credential",
+                output(program(command)?).await?,
+            )?,
+            Some(Credential::Variable(name)) => variable(name)?,
         };
         self.mask.add_authorization(&value);
         let mut value = header::value(value.expose()).ok_or_else(|| {
@@ -62,17 +68,41 @@ impl Provider {
     }
 }
 
-/// Runs a command of the shell and returns what it printed. What it says on stderr is for the
-/// person who wrote it, and passes by.
-async fn output(command: &Secret) -> Result<Vec<u8>, TransportFailure> {
+/// Returns the value of a variable.
+fn variable(name: &str) -> Result<Secret, TransportFailure> {
+    let value = std::env::var_os(name)
+        .ok_or_else(|| missing(format!("the variable {name} of the credential is not set")))?;
+    let value = value.into_string();
+    let value = value.map_err(|_| missing(format!("the variable {name} is not valid Unicode")))?;
+    Secret::of_variable(value).map_err(|why| missing(format!("the variable {name} {why}")))
+}
+
+/// Returns a command of the shell.
+fn shell(command: &Secret) -> Command {
     let (shell, flag) = if cfg!(windows) {
         ("cmd", "/C")
     } else {
         ("sh", "-c")
     };
-    let running = Command::new(shell)
-        .arg(flag)
-        .arg(command.expose())
+    let mut started = Command::new(shell);
+    started.arg(flag).arg(command.expose());
+    started
+}
+
+/// Returns a program and its arguments as they are.
+fn program(command: &[String]) -> Result<Command, TransportFailure> {
+    let (program, arguments) = command
+        .split_first()
+        .ok_or_else(|| missing("the command of the credential is empty"))?;
+    let mut started = Command::new(program);
+    started.args(arguments);
+    Ok(started)
+}
+
+/// Runs a command and returns what it printed. What it says on stderr is for the person who wrote it,
+/// and passes by.
+async fn output(mut command: Command) -> Result<Vec<u8>, TransportFailure> {
+    let running = command
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .kill_on_drop(true)
