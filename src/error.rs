@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::config::{CredentialError, LocationError, PlaceError};
+use crate::config::{CredentialError, LocationError, PlaceError, UnknownRemote};
 use crate::ops::commit::CommitError;
+use crate::ops::config::ConfigError;
 use crate::ops::connector::ConnectorError;
 use crate::ops::hash_object::HashObjectError;
 use crate::ops::remote::RemoteError;
@@ -45,6 +46,14 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Show(#[from] ShowError),
+    /// A configuration file is of no use.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Config(#[from] ConfigError),
+    /// Which remote is meant cannot be found out.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    UnknownRemote(#[from] UnknownRemote),
     /// What is to be worked on is no source.
     #[error(transparent)]
     #[diagnostic(transparent)]

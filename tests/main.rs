@@ -6,6 +6,7 @@
     reason = "clippy takes only functions marked as tests for tests, not what they call"
 )]
 
+mod config;
 mod connector;
 mod contract;
 mod convergence;

@@ -1,12 +1,18 @@
 //! The flags that every command shares, turned into values once.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use clap::ValueEnum;
 
-use crate::config::{Credential, Network, PlaceError, Places, Rate, Remote, RemoteLocation};
+use crate::config::{
+    Credential, Layers, Network, Origin, PlaceError, Places, Rate, Remote, RemoteLocation,
+    SETTINGS, Setting,
+};
 use crate::error::Error;
+use crate::ops::config;
 use crate::ui::{Color, Voice};
 
 use super::switch::switch;
@@ -19,11 +25,15 @@ pub(super) struct CommonArgs {
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub(super) directory: Option<PathBuf>,
 
-    /// Remote to work on: a URL, or the directory of an embedded remote [default: that of the user]
+    /// Configuration file of the project [default: the dpe.toml here or above]
+    #[arg(long, env = "DPE_CONFIG", value_name = "FILE", global = true)]
+    pub(super) config: Option<OsString>,
+
+    /// Remote to work on: a name, a URL, or the directory of an embedded remote
     #[arg(
         long,
         env = "DPE_REMOTE",
-        value_name = "URL|PATH",
+        value_name = "NAME|URL|PATH",
         hide_env_values = true,
         global = true
     )]
@@ -57,6 +67,10 @@ pub(super) struct CommonArgs {
 
     #[command(flatten)]
     network: NetworkArgs,
+
+    /// What was read from configuration files.
+    #[arg(skip)]
+    layers: OnceLock<Arc<Layers>>,
 }
 
 /// When colours are used.
@@ -138,54 +152,113 @@ impl CommonArgs {
         }
     }
 
+    /// Returns what flags, variables and configuration files say; the files are read once.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be used, or the environment names two credentials.
+    pub(super) fn layers(&self) -> Result<Arc<Layers>, Error> {
+        if let Some(layers) = self.layers.get() {
+            return Ok(Arc::clone(layers));
+        }
+        let here = std::env::current_dir().map_err(|source| Error::Directory {
+            path: ".".into(),
+            source,
+        })?;
+        let layers = Arc::new(Layers {
+            given: self.given(),
+            files: config::load(&here, self.config.as_ref().map(Path::new))?,
+            credential: Credential::from_environment(|name| std::env::var_os(name))?,
+        });
+        for warning in config::warnings(&layers) {
+            self.voice().warn(&warning);
+        }
+        Ok(Arc::clone(self.layers.get_or_init(|| layers)))
+    }
+
+    /// Returns what flags and variables say. Which of the two it was is seen by the value.
+    fn given(&self) -> BTreeMap<&'static str, (String, Origin)> {
+        let text = |path: &Option<PathBuf>| Some(path.as_ref()?.to_string_lossy().into_owned());
+        let network = &self.network;
+        let given = [
+            ("remote", self.remote.clone()),
+            ("state_dir", text(&self.state_dir)),
+            (
+                "timeout",
+                network.timeout.map(|seconds| seconds.to_string()),
+            ),
+            (
+                "limit_upload",
+                network.limit_upload.map(|rate| rate.0.to_string()),
+            ),
+            ("cacert", text(&network.cacert)),
+            ("client_cert", text(&network.client_cert)),
+        ];
+        let given = given.into_iter().filter_map(|(key, value)| {
+            let value = value.filter(|value| !value.is_empty())?;
+            let setting = SETTINGS.iter().find(|setting| setting.key == key)?;
+            Some((key, (value, self.origin(setting))))
+        });
+        given.collect()
+    }
+
+    /// Returns whether a flag or its variable said something.
+    fn origin(&self, setting: &Setting) -> Origin {
+        let is_flag = |argument: OsString| {
+            let argument = argument.to_string_lossy();
+            let rest = argument.strip_prefix(setting.flag);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        if std::env::args_os().any(is_flag) {
+            Origin::Flag(setting.flag)
+        } else {
+            Origin::Variable(setting.variable)
+        }
+    }
+
     /// Returns the remote, and how to reach it.
     ///
     /// # Errors
     ///
-    /// As [`CommonArgs::location`], or when the environment names two credentials.
+    /// When the configuration is of no use, or nobody knows which remote is meant.
     pub(super) fn remote(&self) -> Result<Remote, Error> {
-        let location = self.location()?;
-        // A store may turn out to be served, and is then reached over the network too.
-        let credential = Credential::from_environment(|name| std::env::var_os(name))?;
-        let network = self.network(credential);
-        Ok(Remote { location, network })
+        Ok(self.layers()?.remote(None)?.remote)
     }
 
-    /// Returns how a remote is reached over the network.
+    /// Returns how a remote is reached over the network, by the flags of this call alone.
     pub(super) fn network(&self, credential: Option<Credential>) -> Network {
-        let usual = Network::default();
-        let seconds = |seconds| Duration::from_secs(u64::from(seconds));
-        Network {
-            timeout: match self.network.timeout {
-                None => usual.timeout,
-                Some(0) => None,
-                Some(given) => Some(seconds(given)),
-            },
-            upload_limit: self.network.limit_upload,
-            authorities: self.network.cacert.clone(),
-            client_certificate: self.network.client_cert.clone(),
-            credential,
-        }
+        let given = self.given();
+        let layers = Layers {
+            given,
+            ..Layers::default()
+        };
+        layers.network(None, credential)
     }
 
     /// Returns where the remote is.
     ///
     /// # Errors
     ///
-    /// When it is not given and the user has no home, or what is given is no location.
+    /// As [`Self::remote`].
     pub(super) fn location(&self) -> Result<RemoteLocation, Error> {
-        match &self.remote {
-            Some(text) => Ok(RemoteLocation::parse(text)?),
-            None => Ok(RemoteLocation::Store(Places::default_store()?)),
-        }
+        Ok(self.remote()?.location)
     }
 
     /// Returns where state is kept.
     ///
     /// # Errors
     ///
-    /// When it is not given and the user has no home.
-    pub(super) fn state_dir(&self) -> Result<PathBuf, PlaceError> {
+    /// When the configuration is of no use, or nobody says and the user has no home.
+    pub(super) fn state_dir(&self) -> Result<PathBuf, Error> {
+        Ok(self.layers()?.state_dir()?)
+    }
+
+    /// Returns where state is kept by the flags of this call alone.
+    ///
+    /// # Errors
+    ///
+    /// When they do not say, and the user has no home.
+    pub(super) fn state_dir_of_flags(&self) -> Result<PathBuf, PlaceError> {
         match &self.state_dir {
             Some(path) => Ok(path.clone()),
             None => Places::default_state(),

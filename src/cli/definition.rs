@@ -8,7 +8,8 @@ use clap::{ColorChoice, Command, CommandFactory};
 use super::{Cli, run};
 
 /// Common flags that mean nothing to a command that works without a remote.
-const OF_REMOTES: [&str; 6] = [
+const OF_REMOTES: [&str; 7] = [
+    "config",
     "remote",
     "state_dir",
     "timeout",
@@ -66,9 +67,15 @@ fn without(command: Command, commands: &[&str], flags: &[&str]) -> Command {
 
 /// A flag that a command has itself is not handed down to it.
 fn hide(command: Command, hidden: &[clap::Arg]) -> Command {
+    let own = |arg: &&clap::Arg| {
+        command
+            .get_arguments()
+            .any(|own| own.get_id() == arg.get_id())
+    };
+    let hidden: Vec<_> = hidden.iter().filter(|arg| !own(arg)).cloned().collect();
     command
-        .args(hidden)
-        .mut_subcommands(|below| hide(below, hidden))
+        .args(&hidden)
+        .mut_subcommands(|below| hide(below, &hidden))
 }
 
 #[cfg(test)]

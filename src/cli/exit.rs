@@ -182,7 +182,9 @@ impl Exit {
     /// Returns the exit of an error that ended a command.
     pub(super) fn of_error(error: &Error) -> Self {
         match error {
-            Error::Place(_) | Error::Location(_) => Self::Instance,
+            Error::Place(_) | Error::Location(_) | Error::Config(_) | Error::UnknownRemote(_) => {
+                Self::Instance
+            }
             Error::Remote(RemoteError::Store(error)) => Self::of_store_error(error),
             Error::Remote(RemoteError::Transport(_)) | Error::Credential(_) => Self::Instance,
             Error::Remote(RemoteError::Failed(failure)) => Self::of_failure(failure),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::ops::push::{self, Push, Pushed};
-use crate::ops::source;
 use crate::sync::event::Observer;
 use crate::sync::failure::Failure;
 use crate::sync::report::{Outcome, Report};
@@ -41,15 +40,14 @@ impl PushArgs {
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
-        self.sources.check()?;
-        let wanted = self.sources.wanted(common)?;
+        let sources = self.sources.resolve(common)?;
         let push = Push {
             state_dir: common.state_dir()?,
             dry_run: self.dry_run,
             adopt: self.adopt,
         };
         let listing: Arc<dyn Observer> = Arc::new(Listing::new(voice, self.dry_run));
-        let pushed = push::push(&push, source::resolve(&wanted)?, &listing).await;
+        let pushed = push::push(&push, sources, &listing).await;
         let mut exit = Exit::Success;
         for pushed in &pushed {
             tell(voice, pushed, self.dry_run)?;

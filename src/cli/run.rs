@@ -13,7 +13,7 @@ use super::exit::Exit;
 use super::signal;
 
 /// Common flags without a meaning here: the definition says all that, and the output is the contract's.
-pub(super) const NO_FLAGS: [&str; 5] = ["remote", "json", "quiet", "verbose", "color"];
+pub(super) const NO_FLAGS: [&str; 6] = ["config", "remote", "json", "quiet", "verbose", "color"];
 
 /// Run one round of an instance, as a program does it
 ///
@@ -55,7 +55,7 @@ impl RunArgs {
         let log = Arc::new(Log::on_stderr(redaction.clone()));
         let plan = Run {
             definition: self.definition,
-            state_dir: common.state_dir(),
+            state_dir: common.state_dir_of_flags(),
             network: common.network(None),
             redaction,
         };

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::error::Error;
-use crate::ops::source::{RepositoryMode, RepositoryOptions, SourceKind, Wanted};
+use crate::ops::source::{
+    self, NoSource, RepositoryMode, RepositoryOptions, Source, SourceKind, Wanted,
+};
 use crate::sync::guard::DeleteLimit;
 
 use super::context::CommonArgs;
@@ -13,19 +15,18 @@ use super::context::CommonArgs;
 /// Sources, and what they are.
 #[derive(Debug, clap::Args)]
 pub(super) struct SourceArgs {
-    /// Folders, files or repositories
-    #[arg(required = true, value_name = "SOURCE")]
+    /// Sources of dpe.toml by name, folders, files or repositories [default: all sources of dpe.toml]
+    #[arg(value_name = "SOURCE")]
     sources: Vec<PathBuf>,
 
-    /// What reads the sources: fs for folders and files, git for repositories
+    /// What reads the sources: fs for folders and files, git for repositories [default: fs]
     #[arg(
         long,
         env = "DPE_CONNECTOR",
         value_name = "fs|git",
-        default_value = "fs",
         hide_possible_values = true
     )]
-    connector: Connector,
+    connector: Option<Connector>,
 
     /// Of repositories: the branch, tag or commit to push [default: HEAD]
     #[arg(long = "ref", env = "DPE_REF", value_name = "REF")]
@@ -75,9 +76,16 @@ impl SourceArgs {
     /// # Errors
     ///
     /// [`Error::Usage`].
-    pub(super) fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         let is_of_git = self.reference.is_some() || self.mode.is_some();
-        if self.connector == Connector::Git || !is_of_git {
+        let is_path = |source: &PathBuf| source.components().count() > 1 || source.is_dir();
+        let mean_folders = match self.connector {
+            Some(Connector::Git) => false,
+            Some(Connector::Fs) => true,
+            // A source of dpe.toml may be a repository.
+            None => self.mode.is_some() || self.sources.iter().any(is_path),
+        };
+        if !is_of_git || !mean_folders {
             return Ok(());
         }
         Err(Error::usage(
@@ -86,24 +94,53 @@ impl SourceArgs {
         ))
     }
 
+    /// Returns the sources.
+    ///
+    /// # Errors
+    ///
+    /// When nothing is named and the configuration has no source, or when the configuration is of no use.
+    pub(super) fn resolve(
+        &self,
+        common: &CommonArgs,
+    ) -> Result<Vec<Result<Source, NoSource>>, Error> {
+        self.check()?;
+        let wanted = self.wanted(common)?;
+        if wanted.named.is_empty() && wanted.layers.file_of_sources().is_none() {
+            return Err(Error::usage(
+                "nothing is named, and no dpe.toml here has a source",
+                "give a folder, as in `dpe push ./docs`, or write a dpe.toml with `dpe init`",
+            ));
+        }
+        let sources = source::resolve(&wanted)?;
+        for note in sources
+            .iter()
+            .flatten()
+            .filter_map(|source| source.note.as_ref())
+        {
+            common.voice().say(note);
+        }
+        Ok(sources)
+    }
+
     /// Returns what is to be worked on.
     ///
     /// # Errors
     ///
     /// When the remote is not named clearly.
-    pub(super) fn wanted(&self, common: &CommonArgs) -> Result<Wanted, Error> {
+    fn wanted(&self, common: &CommonArgs) -> Result<Wanted, Error> {
         Ok(Wanted {
             named: self.sources.clone(),
-            kind: self.kind(),
+            kind: self.connector.map(|connector| self.kind(connector)),
+            reference: self.reference.clone(),
             prefix: self.prefix.clone(),
-            remote: common.remote()?,
-            delete_limit: self.max_delete.unwrap_or(DeleteLimit::Usual),
+            delete_limit: self.max_delete,
+            layers: common.layers()?,
         })
     }
 
     /// Returns what the sources are.
-    fn kind(&self) -> SourceKind {
-        match self.connector {
+    fn kind(&self, connector: Connector) -> SourceKind {
+        match connector {
             Connector::Fs => SourceKind::Folders,
             Connector::Git => SourceKind::Repositories(RepositoryOptions {
                 reference: self.reference.clone(),

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::error::Error;
 use crate::ops::run::Cancel;
-use crate::ops::source;
+
 use crate::ops::status::{self, SourceStatus, Status};
 use crate::sync::event::Observer;
 use crate::ui::status as form;
@@ -65,13 +65,11 @@ impl StatusArgs {
     /// Runs the command.
     pub(super) async fn run(self, common: &CommonArgs) -> Result<Exit, Error> {
         let voice = common.voice();
-        self.sources.check()?;
-        let wanted = self.sources.wanted(common)?;
+        let sources = self.sources.resolve(common)?;
         let status = Status {
             state_dir: common.state_dir()?,
         };
         let listing: Arc<dyn Observer> = Arc::new(Listing::new(voice, false));
-        let sources = source::resolve(&wanted)?;
         let all = status::status(&status, sources, &listing, &Cancel::new()).await;
         let mut exit = Exit::Success;
         for (number, status) in all.iter().enumerate() {

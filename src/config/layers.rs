@@ -84,13 +84,12 @@ impl Layers {
         if let Some((value, origin)) = self.given.get(key) {
             return Some((value, origin.clone()));
         }
-        let found = self.files.iter().find_map(|file| {
+        self.files.iter().find_map(|file| {
             let entry = file.defaults.get(key)?;
             let line = file.line(&entry.span);
             let path = file.path.clone();
             Some((entry.value.as_str(), Origin::File { path, line }))
-        });
-        found
+        })
     }
 
     /// Returns the value of a setting. What flags and files say was judged when it was read.

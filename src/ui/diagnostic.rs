@@ -76,6 +76,18 @@ pub(super) fn to_json(error: &dyn Diagnostic) -> String {
         Some(help) => json.name("help").string(&help.to_string()),
         None => json.name("help").null(),
     };
+    if let Some(related) = error.related() {
+        json.name("related").begin_array();
+        for error in related {
+            json.begin_object();
+            json.name("message").string(&error.to_string());
+            if let Some(help) = error.help() {
+                json.name("help").string(&help.to_string());
+            }
+            json.end_object();
+        }
+        json.end_array();
+    }
     json.end_object();
     json.end_object();
     json.into_string()

@@ -190,7 +190,7 @@ fn without_a_home_the_places_may_be_given() {
         "push",
         "docs",
         "--remote",
-        "store",
+        "./store",
         "--state-dir",
         "state",
     ]));

@@ -237,7 +237,7 @@ fn flags_may_come_from_the_environment() {
     }
     let elsewhere = run(place
         .command()
-        .env("DPE_REMOTE", "elsewhere")
+        .env("DPE_REMOTE", "./elsewhere")
         .args(["push", "docs"]));
     assert!(elsewhere.stderr.contains("1 created"), "{elsewhere:?}");
     assert!(place.path().join("elsewhere").exists());

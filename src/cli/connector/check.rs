@@ -43,8 +43,9 @@ pub(super) struct CheckArgs {
     prefix: String,
 
     /// A configuration it can work with, as JSON, or @ and a file
+    // In place of the flag of the same name that names a configuration file, and so of its type.
     #[arg(long, value_name = "JSON|@FILE", default_value = "{}")]
-    config: String,
+    config: OsString,
 
     /// A configuration it has to refuse [default: one that its manifest forbids]
     #[arg(long, value_name = "JSON|@FILE")]
@@ -129,7 +130,7 @@ impl CheckArgs {
             },
             manifest: self.manifest,
             prefix: self.prefix,
-            config: self.config,
+            config: self.config.to_string_lossy().into_owned(),
             bad_config: self.bad_config,
             secrets: self
                 .secrets

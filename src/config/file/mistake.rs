@@ -59,7 +59,8 @@ impl FileError {
     /// Returns the error of mistakes in a text.
     pub(super) fn mistakes(path: &Path, text: &str, mut mistakes: Vec<Mistake>) -> Self {
         mistakes.sort_by_key(|mistake| mistake.span.start);
-        mistakes.dedup_by(|next, one| one.span == next.span && one.code == next.code);
+        // The first thing that is wrong with a value is the reason for others.
+        mistakes.dedup_by(|next, one| one.span == next.span);
         let name = path.display().to_string();
         Self::Mistakes {
             path: path.to_owned(),
@@ -72,7 +73,7 @@ impl FileError {
 fn summary(path: &Path, mistakes: &[Mistake]) -> String {
     let path = path.display();
     match mistakes {
-        [one] => format!("{path} cannot be used: {one}"),
+        [_] => format!("{path} cannot be used"),
         many => format!("{path} cannot be used: {} mistakes", many.len()),
     }
 }

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::mistake::{FileError, Mistake};
-use super::token::{is_secret_name, looks_like_token};
+use super::token::{REFERENCE, is_secret_name, looks_like_token};
 use super::{ConfigFile, Owner, defaults, remote, source};
 
 /// A value and where it is.
@@ -206,8 +206,9 @@ impl Reader<'_> {
     fn refuse_tokens(&mut self, table: &DeTable<'_>, is_reference: bool) {
         for (key, item) in table {
             let name = key.get_ref();
-            let is_place = is_reference || ["env", "file", "command", "secrets"].contains(&&**name);
-            self.refuse_token(item, !is_place && is_secret_name(name), is_reference);
+            let is_place = REFERENCE.contains(&&**name) || &**name == "secrets";
+            let is_secret = !is_place && (is_reference || is_secret_name(name));
+            self.refuse_token(item, is_secret, &**name == "secrets");
         }
     }
 

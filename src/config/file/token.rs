@@ -36,6 +36,9 @@ const TOKENS: [&str; 14] = [
     "AIza",
 ];
 
+/// The parts of a reference to a secret.
+pub(super) const REFERENCE: [&str; 3] = ["env", "file", "command"];
+
 /// Shorter texts with such a beginning are words.
 const TOKEN_BYTES: usize = 16;
 
@@ -80,7 +83,7 @@ pub(super) fn userinfo(text: &str) -> Option<&str> {
 /// Returns a text of the same length whose secrets are asterisks. It need not be TOML.
 pub fn hidden(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    let mut within = None;
+    let (mut within, mut is_table_of_references) = (None, false);
     for line in text.split_inclusive('\n') {
         // A text of several lines that begins with a secret goes on with it.
         if let Some(quotes) = within {
@@ -89,6 +92,9 @@ pub fn hidden(text: &str) -> String {
                 within = None;
             }
             continue;
+        }
+        if line.trim_start().starts_with('[') {
+            is_table_of_references = names_references(line.trim().trim_matches(['[', ']']));
         }
         let value = line.find('=').map_or(0, |equals| equals + 1);
         let (name, rest) = line.split_at(value);
@@ -102,14 +108,23 @@ pub fn hidden(text: &str) -> String {
                 .into_iter()
                 .find(|quotes| rest.matches(quotes).count() == 1);
         } else {
-            shown.push_str(&without_tokens(line));
+            let is_reference = is_table_of_references || names_references(&line[..value]);
+            shown.push_str(&without_tokens(line, is_reference));
         }
     }
     shown
 }
 
-/// Hides quoted texts of a line that are secrets, and values of inline tables with such names.
-fn without_tokens(line: &str) -> String {
+/// Returns whether a key is that of places where secrets are.
+fn names_references(key: &str) -> bool {
+    let parts = key.split(['.', '=', ' ', '"', '\'']);
+    let mut parts = parts.filter(|part| !part.is_empty());
+    parts.any(|part| part == "credential" || part == "secrets")
+}
+
+/// Hides quoted texts of a line that are secrets, and values of inline tables with such names. Where
+/// there should be a reference, only its parts are shown.
+fn without_tokens(line: &str, is_reference: bool) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut rest = line;
     while let Some(start) = rest.find(['"', '\'']) {
@@ -125,7 +140,8 @@ fn without_tokens(line: &str) -> String {
         shown.push_str(before);
         let is_secret = looks_like_token(&quoted[..end])
             || userinfo(&quoted[..end]).is_some()
-            || is_secret_name(name);
+            || is_secret_name(name)
+            || is_reference && !name.is_empty() && !REFERENCE.contains(&name);
         if is_secret {
             shown.push_str(&asterisks(&quoted[..end]));
         } else {
@@ -194,6 +210,8 @@ mod tests {
             "a = \"Bearer hunter2\" # so\r\nb = [",
             "token = \"\"\"\nhunter2\n\"\"\"\nroot = \"docs\"\n",
             "a.token = hunter2",
+            "credential = { value = \"hunter2\" }",
+            "[remote.a.credential]\nvalue = \"hunter2\"",
         ] {
             let shown = hidden(text);
             assert!(!shown.contains("hunter2"), "{shown}");

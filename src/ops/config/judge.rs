@@ -5,6 +5,9 @@ use crate::config::{ConfigFile, ConnectorEntry, FileError, Mistake, SourceEntry,
 use crate::host::{bundled, config_violation};
 use crate::json::Text;
 
+/// Members of configurations that are set by what is asked of a source, not by whoever describes it.
+const OURS: [&str; 2] = ["only", "say_skipped"];
+
 /// Judges the files of a call together.
 ///
 /// # Errors
@@ -119,11 +122,12 @@ fn unknown_members(source: &SourceEntry, schema: &str) -> Vec<Mistake> {
             .into_iter()
             .flatten()
             .map(|(name, _)| name.into_owned())
+            .filter(|name| !OURS.contains(&&**name))
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         for (name, member) in members {
             let place = format!("{pointer}/{name}");
-            match declared.member(&name) {
+            match declared.member(&name).filter(|_| names.contains(&&*name)) {
                 Some(schema) => open.push((member, schema, place)),
                 None => mistakes.push(unknown_member(source, &name, &place, &names)),
             }

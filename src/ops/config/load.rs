@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
-use crate::config::{ConfigFile, FileError, Owner};
+use crate::config::{ConfigFile, Credential, FileError, Layers, Owner};
+
+use super::error::ConfigError;
 
 use super::judge::judge;
 
@@ -18,7 +20,7 @@ pub const FILE_NAME: &str = "dpe.toml";
 /// # Errors
 ///
 /// When one of them cannot be used, or the named one is not there.
-pub fn load(directory: &Path, named: Option<&Path>) -> Result<Vec<ConfigFile>, FileError> {
+pub fn load(directory: &Path, named: Option<&Path>) -> Result<Vec<ConfigFile>, ConfigError> {
     let project = match named {
         // Whoever names a file trusts it.
         Some(path) => Some((absolute(directory, path), Owner::Trusted)),
@@ -37,6 +39,34 @@ pub fn load(directory: &Path, named: Option<&Path>) -> Result<Vec<ConfigFile>, F
     }
     judge(&files)?;
     Ok(files)
+}
+
+/// Returns what somebody should know who believes that the credentials of these files are secret.
+pub fn warnings(layers: &Layers) -> Vec<String> {
+    let remotes = layers.files.iter().flat_map(|file| file.remotes.values());
+    let credentials = remotes.filter_map(|remote| match &remote.credential {
+        Some(Credential::File(path)) => Some(path),
+        _ => None,
+    });
+    let open = credentials.filter(|path| is_open(path)).map(|path| {
+        let path = path.display();
+        format!("others can read the credential in {path}; chmod 600 {path}")
+    });
+    open.collect()
+}
+
+/// Returns whether people besides the owner can read a file.
+#[cfg(unix)]
+fn is_open(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let metadata = path.metadata();
+    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o044 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open(_: &Path) -> bool {
+    false
 }
 
 /// Returns the file of the project around a directory, if there is one.

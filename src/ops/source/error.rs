@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use crate::config::UnknownRemote;
 use crate::model::InvalidUri;
 use crate::ops::causes::with_causes;
 use crate::ops::remote::RemoteError;
@@ -29,6 +30,36 @@ pub enum SourceError {
         #[source]
         source: std::io::Error,
     },
+
+    /// What was named is neither a source of the configuration nor a path.
+    #[error("there is no source and no path {name}")]
+    #[diagnostic(code(dpe::push::unknown), help("{way_out}"))]
+    Unknown {
+        /// What was named.
+        name: String,
+        /// What to name instead.
+        way_out: String,
+    },
+
+    /// A source of the configuration is described in a way that leads nowhere.
+    #[error("the source {name} cannot be used: {why}")]
+    #[diagnostic(
+        code(dpe::push::entry),
+        help(
+            "mend its table in the configuration file; `dpe source show {name}` says where it is"
+        )
+    )]
+    Entry {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+
+    /// Which remote is meant cannot be found out.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    UnknownRemote(#[from] UnknownRemote),
 
     /// What was named is a URL, and folders are pushed.
     #[error("{url} is no folder or file, but a URL")]
@@ -154,6 +185,8 @@ pub enum Origin {
     Repository,
     /// A repository somewhere else.
     Url,
+    /// What somebody else's connector reads.
+    Connector,
 }
 
 impl SourceError {

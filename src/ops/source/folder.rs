@@ -9,7 +9,7 @@ use dpe_connector::manifest::Manifest;
 use dpe_connector::path;
 use serde_json::value::RawValue;
 
-use crate::json::Writer;
+use crate::json::{Text, Writer};
 use crate::model::FileUri;
 
 use super::Unresolved;
@@ -27,6 +27,8 @@ pub struct FolderSource {
     pub only: Option<Vec<String>>,
     /// URI prefix of the documents; ends with `/`.
     pub uri_prefix: String,
+    /// Further configuration of the connector: a JSON object.
+    pub settings: String,
 }
 
 /// Turns what was named into sources. Files of one folder are one source, which shares its state
@@ -134,6 +136,7 @@ fn folder(path: &Path, prefix: Option<&str>) -> Result<FolderSource, SourceError
         root,
         only: None,
         uri_prefix,
+        settings: "{}".to_owned(),
     })
 }
 
@@ -161,7 +164,21 @@ impl FolderSource {
         let mut json = Writer::new();
         json.begin_object();
         json.name("root").string(&self.root.to_string_lossy());
+        let settings = Text::parse(self.settings.as_bytes()).expect("settings are JSON");
+        for (name, value) in settings.root().members().into_iter().flatten() {
+            if !["root", "exclude", "only", "say_skipped"].contains(&&*name) {
+                json.name(&name).raw(&value.compact());
+            }
+        }
         json.name("exclude").begin_array();
+        let exclude = settings.root().member("exclude");
+        for glob in exclude
+            .and_then(|exclude| exclude.items())
+            .into_iter()
+            .flatten()
+        {
+            json.raw(&glob.compact());
+        }
         for path in left_out {
             if let Some(glob) = self.glob_of(path) {
                 json.string(&glob);

@@ -4,30 +4,35 @@
 //! where the documents go, and under which rules. Whoever pushes, looks or compares takes the same
 //! sources from here and runs the same rounds.
 
+mod connector;
+mod entry;
 mod error;
 mod folder;
+mod foreign;
 mod looking;
 mod naming;
 mod remotes;
 mod repository;
+mod resolve;
 mod root;
 mod round;
 mod strangers;
 
-use std::path::PathBuf;
-
 use crate::config::Remote;
-use crate::host::{Bundled, bundled};
+use crate::host::Deadlines;
 use crate::ops::remote;
 use crate::runner::Instance;
 use crate::sync::decision::Policies;
 use crate::sync::guard::DeleteLimit;
 
+pub use connector::Connector;
 pub use error::{Origin, SourceError};
 pub use folder::FolderSource;
+pub use foreign::ForeignSource;
 pub use looking::PassedOver;
 pub use remotes::Remotes;
 pub use repository::{RepositoryMode, RepositoryOptions, RepositorySource};
+pub use resolve::{Wanted, resolve};
 pub use root::Root;
 pub use round::SourceRound;
 pub(in crate::ops) use round::limits;
@@ -42,34 +47,23 @@ pub enum SourceKind {
     Repositories(RepositoryOptions),
 }
 
-/// What somebody wants to work on, and what holds for all of it.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// Paths, or URLs of repositories.
-    pub named: Vec<PathBuf>,
-    /// What they are.
-    pub kind: SourceKind,
-    /// URI prefix; by default that of the folder's name.
-    pub prefix: Option<String>,
-    /// The remote.
-    pub remote: Remote,
-    /// When deletes are too many.
-    pub delete_limit: DeleteLimit,
-}
-
 /// A source, and all that a round over it has to know.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// What is enumerated.
     pub root: Root,
     /// What enumerates it.
-    pub connector: Bundled,
+    pub connector: Connector,
     /// The remote.
     pub remote: Remote,
     /// What becomes of conflicts.
     pub policies: Policies,
     /// When deletes are too many.
     pub delete_limit: DeleteLimit,
+    /// How long the connector may take.
+    pub deadlines: Deadlines,
+    /// What a person should know of how it was understood.
+    pub note: Option<String>,
 }
 
 /// Something that was named and is no source.
@@ -86,59 +80,13 @@ pub struct NoSource {
 /// What was named and why it is no source.
 type Unresolved = (String, Box<SourceError>);
 
-/// Turns what was named into sources.
-///
-/// # Errors
-///
-/// When there is no connector, or the prefix is not a URI. What is no source is told for itself.
-pub fn resolve(wanted: &Wanted) -> Result<Vec<Result<Source, NoSource>>, SourceError> {
-    let name = wanted.kind.connector();
-    let connector = bundled(name).ok_or(SourceError::NoConnector { name })?;
-    let source = |root| Source {
-        root,
-        connector: connector.clone(),
-        remote: wanted.remote.clone(),
-        policies: Policies::default(),
-        delete_limit: wanted.delete_limit,
-    };
-    let no_source = |(name, error): Unresolved| NoSource {
-        name,
-        remote: Box::new(wanted.remote.clone()),
-        error,
-    };
-    let roots = wanted.roots()?.into_iter();
-    Ok(roots
-        .map(|root| root.map(source).map_err(no_source))
-        .collect())
-}
-
-impl Wanted {
-    fn roots(&self) -> Result<Vec<Result<Root, Unresolved>>, SourceError> {
-        let prefix = self.prefix.as_deref().map(naming::normal_prefix);
-        let prefix = prefix.transpose()?;
-        let prefix = prefix.as_deref();
-        Ok(match &self.kind {
-            SourceKind::Folders => {
-                let folders = folder::resolve(&self.named, prefix).into_iter();
-                folders.map(|folder| folder.map(Root::Folder)).collect()
-            }
-            SourceKind::Repositories(options) => {
-                let named = self.named.iter();
-                named
-                    .map(|named| repository::resolve(named, options, prefix).map(Root::Repository))
-                    .collect()
-            }
-        })
-    }
-}
-
 impl SourceKind {
-    /// Returns the name of the connector for such sources.
-    fn connector(&self) -> &'static str {
-        match self {
+    /// Returns the connector for such sources.
+    fn connector(&self) -> Result<Connector, SourceError> {
+        Connector::bundled(match self {
             Self::Folders => dpe_connector_fs::NAME,
             Self::Repositories(_) => dpe_connector_git::NAME,
-        }
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use dpe_connector_git::Place;
 use serde_json::value::RawValue;
 
 use crate::config::{Mask, Secret};
-use crate::json::Writer;
+use crate::json::{Text, Writer};
 
 use super::Unresolved;
 use super::error::SourceError;
@@ -57,6 +57,8 @@ pub struct RepositorySource {
     pub options: RepositoryOptions,
     /// URI prefix of the documents; ends with `/`.
     pub uri_prefix: String,
+    /// Further configuration of the connector: a JSON object.
+    pub settings: String,
 }
 
 /// The secret of the connector.
@@ -132,6 +134,7 @@ fn somewhere_else(
         name: place.to_string(),
         uri_prefix: prefix.map_or_else(own, str::to_owned),
         repo: text.to_owned(),
+        settings: "{}".to_owned(),
         subdir: None,
         options: options.clone(),
         place,
@@ -162,6 +165,7 @@ fn on_this_machine(
         place: Place::Folder(root),
         subdir: (!subdir.is_empty()).then(|| subdir.to_owned()),
         options: options.clone(),
+        settings: "{}".to_owned(),
         repo,
     })
 }
@@ -181,6 +185,15 @@ fn around(path: &Path) -> (PathBuf, PathBuf) {
 }
 
 impl RepositorySource {
+    /// Takes a folder of the tree, from where it is already, for the whole.
+    pub(super) fn below(&mut self, subdir: &str) {
+        let subdir = subdir.trim_matches('/');
+        self.subdir = Some(match &self.subdir {
+            Some(above) => format!("{above}/{subdir}"),
+            None => subdir.to_owned(),
+        });
+    }
+
     /// Returns the configuration of the connector.
     pub fn config(&self) -> Box<RawValue> {
         let mut json = Writer::new();
@@ -192,6 +205,12 @@ impl RepositorySource {
         }
         if let Some(subdir) = &self.subdir {
             json.name("subdir").string(subdir);
+        }
+        let settings = Text::parse(self.settings.as_bytes()).expect("settings are JSON");
+        for (name, value) in settings.root().members().into_iter().flatten() {
+            if !["repo", "mode", "ref", "subdir", "say_skipped"].contains(&&*name) {
+                json.name(&name).raw(&value.compact());
+            }
         }
         json.end_object();
         RawValue::from_string(json.into_string()).expect("the writer writes JSON")

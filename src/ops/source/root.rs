@@ -13,6 +13,7 @@ use crate::runner::Scope;
 
 use super::error::Origin;
 use super::folder::FolderSource;
+use super::foreign::ForeignSource;
 use super::repository::{self, RepositoryMode, RepositorySource};
 
 /// What the documents of a source come from.
@@ -22,6 +23,8 @@ pub enum Root {
     Folder(FolderSource),
     /// A repository.
     Repository(RepositorySource),
+    /// What somebody else's connector reads.
+    Foreign(ForeignSource),
 }
 
 impl Root {
@@ -30,6 +33,7 @@ impl Root {
         match self {
             Self::Folder(folder) => &folder.name,
             Self::Repository(repository) => &repository.name,
+            Self::Foreign(foreign) => &foreign.name,
         }
     }
 
@@ -38,6 +42,7 @@ impl Root {
         match self {
             Self::Folder(folder) => &folder.uri_prefix,
             Self::Repository(repository) => &repository.uri_prefix,
+            Self::Foreign(foreign) => &foreign.uri_prefix,
         }
     }
 
@@ -46,6 +51,7 @@ impl Root {
         match self {
             Self::Folder(folder) => folder.root.display().to_string(),
             Self::Repository(repository) => repository.place.to_string(),
+            Self::Foreign(foreign) => foreign.origin.clone(),
         }
     }
 
@@ -57,6 +63,7 @@ impl Root {
                 Place::Folder(_) => Origin::Repository,
                 Place::Url(_) => Origin::Url,
             },
+            Self::Foreign(_) => Origin::Connector,
         }
     }
 
@@ -72,6 +79,8 @@ impl Root {
     pub(super) fn repeats_failures(&self) -> bool {
         match self {
             Self::Folder(_) | Self::Repository(_) => true,
+            // Nothing says that it does.
+            Self::Foreign(_) => false,
         }
     }
 
@@ -81,6 +90,7 @@ impl Root {
             Self::Folder(_) => true,
             // A history without a commit for a while is passed over, and keeps its document.
             Self::Repository(repository) => repository.options.mode == RepositoryMode::Files,
+            Self::Foreign(_) => false,
         }
     }
 
@@ -88,8 +98,8 @@ impl Root {
     pub(in crate::ops) fn may_have(&self, uri: &FileUri) -> bool {
         match self {
             Self::Folder(folder) => folder.has(uri),
-            // Nothing of a repository is pushed by its name.
-            Self::Repository(_) => true,
+            // Nothing of others is pushed by its name.
+            Self::Repository(_) | Self::Foreign(_) => true,
         }
     }
 
@@ -98,6 +108,7 @@ impl Root {
         match self {
             Self::Folder(folder) => folder.config(left_out),
             Self::Repository(repository) => repository.config(),
+            Self::Foreign(foreign) => foreign.config(),
         }
     }
 
@@ -106,6 +117,7 @@ impl Root {
         match self {
             Self::Folder(_) => Vec::new(),
             Self::Repository(_) => repository::environment(),
+            Self::Foreign(foreign) => foreign.environment(),
         }
     }
 
@@ -114,6 +126,7 @@ impl Root {
         match self {
             Self::Folder(_) => Mask::default(),
             Self::Repository(repository) => repository.mask(),
+            Self::Foreign(foreign) => foreign.mask(),
         }
     }
 
@@ -122,6 +135,7 @@ impl Root {
         match self {
             Self::Folder(folder) => folder.instance_id(remote_url),
             Self::Repository(repository) => repository.instance_id(remote_url),
+            Self::Foreign(foreign) => foreign.instance_id(remote_url),
         }
     }
 
@@ -130,6 +144,7 @@ impl Root {
         match self {
             Self::Folder(folder) => folder.fingerprint(remote_url, plugin),
             Self::Repository(repository) => repository.fingerprint(remote_url, plugin),
+            Self::Foreign(foreign) => foreign.fingerprint(remote_url, plugin),
         }
     }
 }

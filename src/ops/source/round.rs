@@ -3,7 +3,6 @@
 //! The order is that of connector contract §24: nothing of the remote is touched before the lock of
 //! the instance is held.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use dpe_connector::initialize::{self, RemoteLimits};
 use serde_json::value::RawValue;
 
 use crate::config::RemoteLocation;
-use crate::host::{ConnectorProcess, Deadlines, Launch, plugin_environment};
+use crate::host::{ConnectorProcess, Launch, plugin_environment};
 use crate::model::Contract;
 use crate::ops::remote::{self, OpenRemote};
 use crate::runner::{Cancel, DryRun, Instance, Round, Scope, Settings};
@@ -224,8 +223,8 @@ impl SourceRound<'_> {
         } = self.source;
         let observer = Arc::clone(self.observer);
         let launch = Launch {
-            program: std::env::current_exe().map_err(SourceError::Executable)?,
-            args: connector.args.iter().map(OsString::from).collect(),
+            program: connector.program()?,
+            args: connector.args.clone(),
             environment: plugin_environment(root.environment()),
             manifest: &connector.manifest,
             instance: initialize::Instance {
@@ -234,7 +233,7 @@ impl SourceRound<'_> {
             },
             remote_limits: Some(remote_limits),
             max_message_bytes: MESSAGE_BYTES,
-            deadlines: Deadlines::default(),
+            deadlines: self.source.deadlines,
             mask: root.mask(),
             on_event: Arc::new(move |event| observer.event(event.to_event())),
         };

@@ -1,0 +1,6 @@
+//! `dpe.toml`: what it says is what happens, and what is wrong with it is shown.
+
+mod mistakes;
+mod remotes;
+mod sources;
+mod strangers;
