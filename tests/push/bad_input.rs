@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::place::{Place, run};
+use super::repositories::git;
 
 fn pushed_place() -> Place {
     let place = Place::new();
@@ -265,4 +266,13 @@ fn set_user_version(file: &std::path::Path, version: u32) {
     let mut bytes = fs::read(file).unwrap();
     bytes[60..64].copy_from_slice(&version.to_be_bytes());
     fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_bare_repository_is_no_folder_of_files() {
+    let place = Place::new();
+    git(place.path(), &["init", "-q", "--bare", "docs/project.git"]);
+    let refused = place.dpe(&["push", "docs/project.git"]);
+    assert_eq!(refused.code, Some(3), "{refused:?}");
+    assert!(refused.stderr.contains("--connector git"), "{refused:?}");
 }

@@ -76,6 +76,13 @@ impl Gone {
         self.rows[number].has_moved = true;
     }
 
+    /// Returns the paths of those that have not moved.
+    pub(crate) fn deletions(&self) -> impl Iterator<Item = &[u8]> {
+        let rows = self.rows.iter().enumerate();
+        let left = rows.filter(|(_, row)| !row.has_moved);
+        left.map(|(number, _)| self.path(number))
+    }
+
     /// Returns the path of the next one that has not moved.
     pub(crate) fn next_deletion(&mut self) -> Option<&[u8]> {
         // Each row is looked at once, whether or not it is the last that is asked for.

@@ -111,6 +111,11 @@ pub(crate) fn refuse_another_disk(
     )))
 }
 
+/// Returns the failure of a scan that cannot list the root to its end.
+pub(crate) fn unlisted(root: &Path, why: &io::Error) -> RpcError {
+    source_failed(format!("root {} cannot be listed: {why}", root.display())).retryable()
+}
+
 /// Returns the failure of a scan that does not know which rules count.
 pub(crate) fn blind(why: &Unreadable) -> RpcError {
     source_failed(walk::blindness(why))

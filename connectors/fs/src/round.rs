@@ -14,7 +14,7 @@ use dpe_connector::item::ErrorItem;
 use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
 use dpe_connector_files::{
     BUDGET, Beginning, ExtractError, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble,
-    Pipeline, Reason, Report, RoundEnd, threads, unsupported,
+    Pipeline, Reason, Report, RoundEnd, shown, threads, unsupported,
 };
 
 use crate::beside::Around;
@@ -29,13 +29,16 @@ use crate::held::Held;
 use crate::listing::{Entry, Listing, Seen};
 use crate::renames::{Move, Origin, take_renames};
 use crate::root::Place;
-use crate::walk::{Found, Trouble, Walked, walk};
+use crate::walk::{Found, Trouble, Walked, absolute, walk};
 use crate::written::written;
 use crate::{named, root, stat};
 
 const SPECIAL: Kind = Kind("special file", "special files");
 const LINK: Kind = Kind("symbolic link", "symbolic links");
 const UNREADABLE: Kind = Kind("unreadable file or folder", "unreadable files and folders");
+
+/// So many deletions are looked at for files that are still there.
+const MOST_LOOKED_FOR: usize = 10_000;
 
 /// A round at work.
 pub(crate) struct Round {
@@ -111,6 +114,7 @@ impl Round {
             setup,
         };
         round.report(walked);
+        round.report_left_out();
         Ok(round)
     }
 
@@ -155,6 +159,23 @@ impl Round {
         }
         if self.setup.config.say_skipped {
             self.say_what_is_skipped(&walked);
+        }
+    }
+
+    /// Tells of documents that go although their files are there: whoever added a rule may not have meant those.
+    fn report_left_out(&mut self) {
+        let is_there = |path: &&[u8]| {
+            let metadata = absolute(&self.place.path, path).symlink_metadata();
+            metadata.is_ok_and(|file| file.is_file())
+        };
+        let left_out = self.gone.deletions().take(MOST_LOOKED_FOR).filter(is_there);
+        let left_out: Vec<&[u8]> = left_out.collect();
+        if let Some(first) = left_out.first() {
+            let (count, first) = (left_out.len(), shown(first));
+            self.report.note(format!(
+                "note: documents are deleted whose files are there, but left out by a rule now: {count}, such as {first}; \
+                 `dpe check-ignore -v` names the rule"
+            ));
         }
     }
 

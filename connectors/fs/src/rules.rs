@@ -83,7 +83,8 @@ impl Rules {
                 .ancestors()
                 .find(|above| above.join(git::DIRECTORY).exists()),
         };
-        let home = env::var_os("HOME").map(PathBuf::from);
+        // A call without HOME, by cron for one, must not deliver what the same user leaves out at a prompt.
+        let home = env::home_dir();
         let settings = git::Settings::of(home.as_deref(), top, notes);
         let of_user = match &settings.excludes_file {
             Some(path) => patterns_of_user(path, notes)?,

@@ -56,6 +56,8 @@ pub(crate) struct Trouble {
 pub(crate) struct Walked {
     /// Sorted by path.
     pub(crate) files: Vec<Found>,
+    /// Why the root itself could not be listed.
+    unlisted: Option<io::Error>,
     /// Everything below these paths is unknown, not gone. Sorted by path.
     pub(crate) troubles: Vec<Trouble>,
     /// Sockets, pipes and devices.
@@ -72,7 +74,7 @@ pub(crate) struct Walked {
 ///
 /// # Errors
 ///
-/// `cancelled`; an ignore file above the root that cannot be read.
+/// `cancelled`; a root that cannot be listed; an ignore file above it that cannot be read.
 pub(crate) fn walk(
     root: &Path,
     config: &Config,
@@ -111,7 +113,10 @@ pub(crate) fn walk(
     cancel.check()?;
     let parts = parts.expect("a walk does not panic");
     walked.gather(parts);
-    Ok(walked)
+    match walked.unlisted.take() {
+        Some(why) => Err(crate::root::unlisted(root, &why)),
+        None => Ok(walked),
+    }
 }
 
 impl Walked {
@@ -126,6 +131,7 @@ impl Walked {
             self.special.extend(part.special);
             self.links.extend(part.links);
             self.mounts.extend(part.mounts);
+            self.unlisted = self.unlisted.take().or(part.unlisted);
         }
         self.sort();
     }
@@ -208,6 +214,10 @@ impl Walk<'_> {
             Ok(listed) => listed,
             // What becomes of it is decided by its absence.
             Err(error) if is_gone(&error) && !folder.path.is_empty() => return,
+            Err(error) if folder.path.is_empty() => {
+                walked.unlisted = Some(error);
+                return;
+            }
             Err(error) => return walked.troubles.push(trouble(error.to_string())),
         };
         let names: HashSet<_> = entries.iter().map(DirEntry::file_name).collect();
@@ -386,4 +396,29 @@ fn as_path(path: &[u8]) -> &Path {
 /// Returns the path in the file system.
 pub(crate) fn absolute(root: &Path, path: &[u8]) -> PathBuf {
     root.join(as_path(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the system says of a disk in the middle of its failing is nothing that a test can bring about.
+    #[test]
+    fn a_root_that_cannot_be_listed_is_a_failure_of_the_source_that_may_pass() {
+        let config: Config = serde_json::from_str(r#"{"root": "/"}"#).unwrap();
+        let globs = Globs::new(&[], &[]).unwrap();
+        let refused = walk(
+            Path::new("/nonexistent"),
+            &config,
+            &globs,
+            &CancelFlag::default(),
+        );
+        let refused = refused.unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .contains("/nonexistent cannot be listed"),
+            "{refused}"
+        );
+    }
 }

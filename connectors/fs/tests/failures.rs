@@ -266,3 +266,19 @@ fn an_ignore_file_that_is_a_link_to_nowhere_or_a_pipe_hides_its_folder_and_keeps
         ["!d/ source_unavailable"]
     );
 }
+
+#[test]
+fn deletions_of_files_that_a_new_rule_leaves_out_are_told() {
+    let folder = Folder::with(&[("d/a.txt", "a"), ("d/b.txt", "b"), ("c.txt", "c")]);
+    let mut plugin = connector(folder.root(), json!({}));
+    let cursor = plugin.scan(None).cursor.unwrap();
+    folder.write(".dpeignore", "d/\n");
+    folder.remove("d/b.txt");
+    let left_out = plugin.scan(Some(&cursor));
+    assert_eq!(left_out.lines(), ["-d/a.txt", "-d/b.txt"]);
+    let told = plugin.stderr();
+    assert!(
+        told.contains("left out by a rule now: 1, such as d/a.txt"),
+        "{told}"
+    );
+}

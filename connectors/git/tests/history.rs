@@ -199,11 +199,13 @@ fn a_shallow_repository_ends_where_it_was_cut() {
         repository.root(),
         &["clone", "-q", "--depth=2", &from, shallow.to_str().unwrap()],
     ));
-    let first = scanned(&shallow);
+    let mut cut = plugin(&shallow, history());
+    let first = cut.scan(None);
     assert_eq!(
         told(&first.items[0]),
         pages(&[("2023-11", &["two", "three"])])
     );
+    assert!(cut.stderr().contains("git fetch --unshallow"));
     run(&mut git(&shallow, &["fetch", "-q", "--unshallow"]));
     let second = plugin(&shallow, history()).scan(first.cursor.as_deref());
     assert_eq!(

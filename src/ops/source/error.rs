@@ -103,6 +103,17 @@ pub enum SourceError {
         path: PathBuf,
     },
 
+    /// What was named is a repository without a work tree.
+    #[error("{} is a git repository without a work tree", path.display())]
+    #[diagnostic(
+        code(dpe::push::bare_repository),
+        help("push what is committed in it, with --connector git")
+    )]
+    Bare {
+        /// What was named.
+        path: PathBuf,
+    },
+
     /// The name cannot be handed to the connector.
     #[error("the path {} is not valid Unicode", path.display())]
     #[diagnostic(

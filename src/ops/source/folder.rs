@@ -108,7 +108,11 @@ fn kind(path: &Path) -> Result<Kind, SourceError> {
             path: path.to_owned(),
         });
     }
-    if metadata.is_dir() {
+    if metadata.is_dir() && is_bare_repository(path) {
+        Err(SourceError::Bare {
+            path: path.to_owned(),
+        })
+    } else if metadata.is_dir() {
         Ok(Kind::Folder)
     } else if metadata.is_file() {
         Ok(Kind::File)
@@ -117,6 +121,12 @@ fn kind(path: &Path) -> Result<Kind, SourceError> {
             path: path.to_owned(),
         })
     }
+}
+
+/// Returns whether a folder holds what git keeps, as git itself finds out.
+fn is_bare_repository(folder: &Path) -> bool {
+    let is_folder = |name| folder.join(name).is_dir();
+    folder.join("HEAD").is_file() && is_folder("objects") && is_folder("refs")
 }
 
 fn folder(path: &Path, prefix: Option<&str>) -> Result<FolderSource, SourceError> {

@@ -28,6 +28,8 @@ pub(crate) struct Commits {
     pub(crate) longest_message: usize,
     /// Length of the longest of what comes before a message, in bytes.
     pub(crate) longest_head: usize,
+    /// Whether there are earlier ones that a shallow repository does not have.
+    pub(crate) is_cut: bool,
 }
 
 /// Why a history cannot be told.
@@ -97,6 +99,7 @@ fn meet(
         let found = look_at(repository, id, commits);
         let (time, mut parents) = found.map_err(Broken::Damaged)?;
         if cut.contains(&id) {
+            commits.is_cut |= !parents.is_empty();
             parents.clear();
         }
         let number = |parent| {

@@ -243,6 +243,9 @@ impl Round {
         });
         let (code, why) = match checked {
             Ok(commits) => {
+                if commits.is_cut {
+                    self.note_cut(&subject);
+                }
                 return Ok(Some(Open {
                     uri,
                     pages: Pages::of(Arc::clone(&subject.repository), commits.placed.into_iter()),
@@ -261,6 +264,12 @@ impl Round {
         let retryable = code == ItemErrorCode::SourceUnavailable;
         self.items.say(&Item::error(uri, code, why, retryable));
         Ok(None)
+    }
+
+    fn note_cut(&mut self, subject: &Subject) {
+        let path = subject.key.as_bytes();
+        let note = "the repository is shallow, earlier commits are missing; `git fetch --unshallow` brings them";
+        self.report.notes(path, vec![note.to_owned()]);
     }
 
     /// Finds out whether some page is too long for a message, before anything is said: a document
