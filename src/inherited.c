@@ -5,6 +5,9 @@
  * is well. So, earlier still: where standard output is closed or cannot be written, a socket without
  * a peer takes its place. Writing to it fails, visibly.
  *
+ * SIGHUP that a parent ignores, as `nohup` does, stays without effect although the program catches it: it
+ * is blocked, and so never handed over.
+ *
  * Signals: a parent that ignores the end of its children makes the system forget how ours ended. One
  * that blocks SIGTERM or SIGINT would leave nothing but SIGKILL to end us.
  *
@@ -34,6 +37,16 @@ static void refuse_lost_output(void) {
     close(deaf);
 }
 
+static void keep_hangups_ignored(void) {
+    struct sigaction inherited;
+    if (sigaction(SIGHUP, NULL, &inherited) == 0 && inherited.sa_handler == SIG_IGN) {
+        sigset_t hangup;
+        sigemptyset(&hangup);
+        sigaddset(&hangup, SIGHUP);
+        sigprocmask(SIG_BLOCK, &hangup, NULL);
+    }
+}
+
 static void hear_signals(void) {
     signal(SIGCHLD, SIG_DFL);
     sigset_t ending;
@@ -46,4 +59,5 @@ static void hear_signals(void) {
 __attribute__((constructor)) static void put_right(void) {
     refuse_lost_output();
     hear_signals();
+    keep_hangups_ignored();
 }

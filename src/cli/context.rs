@@ -13,7 +13,7 @@ use crate::config::{
 };
 use crate::error::Error;
 use crate::ops::config;
-use crate::ui::{Color, Voice};
+use crate::ui::{Color, Progress, Voice};
 
 use super::switch::switch;
 
@@ -65,12 +65,45 @@ pub(super) struct CommonArgs {
     )]
     pub(super) color: Option<ColorArg>,
 
+    /// How progress is shown: auto paints a line on terminals, plain writes one every 30 seconds and when
+    /// all is scanned
+    #[arg(
+        long,
+        env = "DPE_PROGRESS",
+        value_name = "auto|plain|none",
+        global = true,
+        hide_possible_values = true
+    )]
+    pub(super) progress: Option<ProgressArg>,
+
     #[command(flatten)]
     network: NetworkArgs,
 
     /// What was read from configuration files.
     #[arg(skip)]
     layers: OnceLock<Arc<Layers>>,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum ProgressArg {
+    /// A line that is painted over, on terminals.
+    Auto,
+    /// Lines that stay.
+    Plain,
+    /// Not at all.
+    None,
+}
+
+impl ProgressArg {
+    /// Returns the same for `ui`.
+    fn progress(self) -> Progress {
+        match self {
+            Self::Auto => Progress::Auto,
+            Self::Plain => Progress::Plain,
+            Self::None => Progress::None,
+        }
+    }
 }
 
 /// When colours are used.
@@ -148,6 +181,7 @@ impl CommonArgs {
             json: self.json,
             quiet: self.quiet,
             verbose: self.verbose,
+            progress: self.progress.map_or(Progress::Auto, ProgressArg::progress),
             color: self.color.map_or(Color::Auto, ColorArg::color),
         }
     }

@@ -22,9 +22,10 @@ use super::signal::Signal;
 /// How a command ended, as its caller reads it (connector contract §28).
 ///
 /// Ordered by weight: of several, the greatest is the one to report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Exit {
     /// All is well.
+    #[default]
     Success,
     /// Some items failed; or the answer is no.
     Partial,
@@ -104,7 +105,7 @@ impl Exit {
     pub(super) fn of_signal(signal: Signal) -> Self {
         match signal {
             Signal::Interrupt => Self::Interrupted,
-            Signal::Terminate => Self::Terminated,
+            Signal::Terminate | Signal::HangUp => Self::Terminated,
         }
     }
 

@@ -80,16 +80,23 @@ pub fn main() -> ExitCode {
         Err(error) => return refusal::tell(error, &arguments).into(),
     };
     let voice = cli.common.voice();
-    match run(cli) {
-        Ok(exit) => exit,
-        Err(error) => {
-            voice.failure(&error);
-            if let Some(failure) = error.remote_failure() {
-                voice.page(failure);
-            }
-            Exit::of_error(&error).into()
-        }
+    let is_push = matches!(cli.command, Command::Push(_));
+    if is_push {
+        voice.hold();
     }
+    let exit = run(cli).unwrap_or_else(|error| {
+        voice.failure(&error);
+        if let Some(failure) = error.remote_failure() {
+            voice.page(failure);
+        }
+        // What could not be told may have been done all the same.
+        if is_push && !matches!(error, Error::Output(_)) {
+            voice.warn("gave up before anything was pushed");
+        }
+        Exit::of_error(&error).into()
+    });
+    voice.release();
+    exit
 }
 
 impl Cli {
@@ -126,8 +133,8 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Extract(extract) => extract.run(&common).map(ExitCode::from),
         Command::HashObject(hash_object) => hash_object.run().map(ExitCode::from),
         Command::State(state) => state.run(&common).map(ExitCode::from),
-        Command::Push(push) => block_on(push.run(&common)),
-        Command::Status(status) => block_on(status.run(&common)),
+        Command::Push(push) => interruptible(push.run(&common)),
+        Command::Status(status) => interruptible(status.run(&common)),
         Command::Ls(ls) => block_on(ls.run(&common)),
         Command::Show(show) => block_on(show.run(&common)),
         Command::Mv(mv) => block_on(mv.run(&common)),
@@ -149,6 +156,15 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
 
 fn block_on(command: impl Future<Output = Result<Exit, Error>>) -> Result<ExitCode, Error> {
     runtime()?.block_on(command).map(ExitCode::from)
+}
+
+/// As [`block_on`], for commands that signals end: nobody who interrupts waits for a name that is looked up, or
+/// a file that is read.
+fn interruptible(command: impl Future<Output = Result<Exit, Error>>) -> Result<ExitCode, Error> {
+    let runtime = runtime()?;
+    let exit = runtime.block_on(command);
+    runtime.shutdown_background();
+    exit.map(ExitCode::from)
 }
 
 fn runtime() -> Result<Runtime, Error> {

@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::ops::push::{self, Push, Pushed};
+use crate::ops::source::SourceError;
 use crate::sync::event::Observer;
 use crate::sync::failure::Failure;
 use crate::sync::report::{Outcome, Report};
-use crate::ui::{Listing, Summary, Voice};
+use crate::ui::{Audience, End, Summary, Voice, report_line};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::signal::Ending;
 use super::sources::SourceArgs;
 use super::switch::switch;
 
@@ -46,45 +48,102 @@ impl PushArgs {
             dry_run: self.dry_run,
             adopt: self.adopt,
         };
-        let listing: Arc<dyn Observer> = Arc::new(Listing::new(voice, self.dry_run));
-        let pushed = push::push(&push, sources, &listing).await;
-        let mut exit = Exit::Success;
-        for pushed in &pushed {
-            tell(voice, pushed, self.dry_run)?;
-            exit = exit.max(Exit::of_push(pushed));
+        let ending = Ending::caught(voice);
+        let observer: Arc<dyn Observer> = Arc::new(Audience::of(voice, self.dry_run));
+        let mut told = Told::default();
+        let work = async {
+            let tell = |pushed| told.take(voice, &pushed, self.dry_run);
+            push::push(&push, sources, &observer, &ending.cancel, tell).await?;
+            told.tell_all(voice);
+            Ok(told.exit)
+        };
+        ending.bound(work).await
+    }
+}
+
+/// What was told of all the sources together.
+#[derive(Debug, Default)]
+struct Told {
+    exit: Exit,
+    sources: usize,
+    succeeded: usize,
+}
+
+impl Told {
+    /// Tells how one push ended, and keeps count.
+    fn take(&mut self, voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
+        let told = tell(voice, pushed, dry_run);
+        voice.settle();
+        let exit = Exit::of_push(pushed);
+        self.exit = self.exit.max(exit);
+        self.sources += 1;
+        self.succeeded += usize::from(exit == Exit::Success);
+        told
+    }
+
+    /// Says what several pushes come to.
+    fn tell_all(&self, voice: Voice) {
+        let Self {
+            sources, succeeded, ..
+        } = *self;
+        if sources < 2 {
+            return;
         }
-        Ok(exit)
+        if succeeded == sources {
+            voice.say(&format!("all {sources} sources succeeded"));
+        } else {
+            voice.warn(&format!("{succeeded} of {sources} sources succeeded"));
+        }
     }
 }
 
 /// Tells how one push ended: the report for programs, the closing line for people.
 fn tell(voice: Voice, pushed: &Pushed, dry_run: bool) -> Result<(), Error> {
     let report = &pushed.report;
-    // Unlike a listing, a report that nobody reads is lost (connector contract §28).
-    if voice.json && !voice.result(&report.to_json()).map_err(Error::Output)? {
-        return Err(Error::Output(io::ErrorKind::BrokenPipe.into()));
-    }
-    if let Some(error) = &pushed.error {
-        voice.explain(error);
-        voice.page(&error.failure());
+    let end = end(pushed);
+    match &pushed.error {
+        // Who interrupts knows why.
+        Some(_) if end == End::Interrupted => {}
+        Some(error) => {
+            voice.explain(error);
+            voice.page(&error.failure());
+        }
+        None => {}
     }
     let summary = Summary {
         source: &pushed.source,
         dry_run,
-        aborted: report.outcome == Outcome::Failed,
+        end,
         counts: report.counts,
         traffic: pushed.traffic,
         elapsed: pushed.elapsed,
     };
-    match report.outcome {
-        Outcome::Succeeded => voice.say(&summary.to_string()),
-        Outcome::Failed => voice.warn(&summary.to_string()),
-        Outcome::Partial => {
+    match end {
+        End::Whole => voice.say(&summary.to_string()),
+        End::Partial => {
             voice.warn(way_out(report));
             voice.warn(&summary.to_string());
         }
+        _ => voice.warn(&summary.to_string()),
+    }
+    // Unlike a listing, a report that nobody reads is lost (connector contract §28).
+    if voice.json && !voice.result(&report_line(report)).map_err(Error::Output)? {
+        return Err(Error::Output(io::ErrorKind::BrokenPipe.into()));
     }
     Ok(())
+}
+
+/// Returns how a push ended, and whether another one helps.
+fn end(pushed: &Pushed) -> End {
+    match (pushed.report.outcome, &pushed.error) {
+        (Outcome::Succeeded, _) => End::Whole,
+        (Outcome::Partial, _) => End::Partial,
+        (Outcome::Failed, Some(SourceError::Interrupted)) => End::Interrupted,
+        (Outcome::Failed, _) => match Exit::of_push(pushed) {
+            Exit::Failed | Exit::Busy => End::ForNow,
+            _ => End::ForGood,
+        },
+    }
 }
 
 /// What to do about documents that failed.

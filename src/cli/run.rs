@@ -13,7 +13,9 @@ use super::exit::Exit;
 use super::signal;
 
 /// Common flags without a meaning here: the definition says all that, and the output is the contract's.
-pub(super) const NO_FLAGS: [&str; 6] = ["config", "remote", "json", "quiet", "verbose", "color"];
+pub(super) const NO_FLAGS: [&str; 7] = [
+    "config", "remote", "json", "quiet", "verbose", "color", "progress",
+];
 
 /// Run one round of an instance, as a program does it
 ///

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use clap::ValueEnum;
 
 use crate::error::Error;
-use crate::ops::run::Cancel;
-
 use crate::ops::status::{self, SourceStatus, Status};
 use crate::sync::event::Observer;
 use crate::ui::status as form;
-use crate::ui::{Listing, Voice};
+use crate::ui::{Audience, Voice};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::signal::Ending;
 use super::sources::SourceArgs;
 use super::switch::switch;
 
@@ -69,15 +68,28 @@ impl StatusArgs {
         let status = Status {
             state_dir: common.state_dir()?,
         };
-        let listing: Arc<dyn Observer> = Arc::new(Listing::new(voice, false));
-        let all = status::status(&status, sources, &listing, &Cancel::new()).await;
+        let ending = Ending::caught(voice);
+        let work = async {
+            let observer: Arc<dyn Observer> = Arc::new(Audience::of(voice, false));
+            let all = status::status(&status, sources, &observer, &ending.cancel).await;
+            // Nothing is painted any more where the result will stand.
+            drop(observer);
+            if ending.cancel.is_cancelled() {
+                return Ok(Exit::Failed);
+            }
+            self.tell_all(voice, &all)
+        };
+        ending.bound(work).await
+    }
+
+    fn tell_all(&self, voice: Voice, all: &[SourceStatus]) -> Result<Exit, Error> {
         let mut exit = Exit::Success;
         for (number, status) in all.iter().enumerate() {
             self.tell(voice, status, number > 0)?;
             exit = exit.max(self.exit_of(status));
         }
         if voice.json {
-            let counts = form::counts_to_json(&all);
+            let counts = form::counts_to_json(all);
             voice.result(&counts).map_err(Error::Output)?;
         }
         Ok(exit)

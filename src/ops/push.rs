@@ -10,9 +10,11 @@ use futures_util::FutureExt;
 
 use crate::ops::remote;
 use crate::ops::source::{NoSource, Remotes, Source, SourceError, SourceRound};
-use crate::runner::{Cancel, Traffic};
+use crate::runner::Traffic;
 use crate::sync::event::{Event, Observer};
-use crate::sync::report::Report;
+use crate::sync::report::{Outcome, Report};
+
+pub use crate::runner::Cancel;
 
 /// How sources are pushed.
 #[derive(Clone, Debug)]
@@ -40,31 +42,39 @@ pub struct Pushed {
     pub error: Option<SourceError>,
 }
 
-/// Pushes every source, one after the other. What goes wrong with one does not keep the others
-/// from being pushed.
-pub async fn push(
+/// Pushes every source, one after the other, and hands each over to `ended` as soon as it has ended. What goes
+/// wrong with one does not keep the others from being pushed; when `cancel` is set, the rest is left alone.
+///
+/// # Errors
+///
+/// Whatever `ended` refuses to go on with.
+pub async fn push<E>(
     push: &Push,
     sources: Vec<Result<Source, NoSource>>,
     observer: &Arc<dyn Observer>,
-) -> Vec<Pushed> {
-    let (mut remotes, cancel) = (Remotes::default(), Cancel::new());
-    let mut all = Vec::new();
+    cancel: &Cancel,
+    mut ended: impl FnMut(Pushed) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut remotes = Remotes::default();
     for source in sources {
-        all.push(match source {
+        if cancel.is_cancelled() {
+            break;
+        }
+        ended(match source {
             Ok(source) => {
                 let round = SourceRound {
                     source: &source,
                     state_dir: &push.state_dir,
                     adopt: push.adopt,
                     observer,
-                    cancel: &cancel,
+                    cancel,
                 };
                 one(push, &round, &mut remotes).await
             }
             Err(no_source) => refused(no_source),
-        });
+        })?;
     }
-    all
+    Ok(())
 }
 
 /// Returns how the push of something ended that is no source.
@@ -97,6 +107,7 @@ async fn one(push: &Push, round: &SourceRound<'_>, remotes: &mut Remotes) -> Pus
         dry_run: push.dry_run,
     });
     let (report, error) = run(push, round, remotes).await;
+    round.observer.event(Event::Finished(&report));
     let after = remotes.traffic(&source.remote);
     Pushed {
         source: source.name().to_owned(),
@@ -117,6 +128,7 @@ async fn run(
     remotes: &mut Remotes,
 ) -> (Report, Option<SourceError>) {
     let instance = round.source.instance();
+    round.observer.event(Event::Instance { id: &instance.id });
     let mut report = Report::begun(
         Some(&instance.id),
         Some(&instance.uri_prefix),
@@ -133,6 +145,11 @@ async fn run(
     // A defect in a round must not take the report of the others with it.
     let ended = AssertUnwindSafe(ends).catch_unwind().await;
     match ended.unwrap_or_else(|panic| Err(defect(&*panic))) {
+        Ok(mut ended) if ended.outcome == Outcome::Failed && round.cancel.is_cancelled() => {
+            let error = SourceError::Interrupted;
+            ended.failures.push(error.failure());
+            (ended, Some(error))
+        }
         Ok(ended) => {
             let error = SourceError::of_report(&ended, round.source.root.kind());
             (ended, error)

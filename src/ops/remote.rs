@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -84,10 +86,10 @@ impl Transport for AnyTransport {
         }
     }
 
-    fn wire_bytes(&self) -> Option<u64> {
+    fn wire_bytes(&self) -> Option<&Arc<AtomicU64>> {
         match self {
             Self::Store(_) => None,
-            Self::Http(http) => Some(http.sent_bytes()),
+            Self::Http(http) => Some(http.sent()),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::json::Value;
 use crate::model::FileUri;
 use crate::state::Instance;
 use crate::sync::assembly::{Assembly, Step};
+use crate::sync::event::{Event, Observer};
 use crate::sync::failure::{Failure, Level};
 use crate::sync::ports::{Remote, Source};
 use crate::sync::wave::Operation;
@@ -81,8 +82,8 @@ impl Enumeration {
             mentions,
             incremental,
         } = self;
-        let cancel = landing.cancel;
-        let mut portion = unless(cancel, feed.next(|item| mentions.produced(item))).await?;
+        let (cancel, observer) = (landing.cancel, landing.observer);
+        let mut portion = unless(cancel, scanned(feed, mentions, observer)).await?;
         loop {
             let steps = passed(gate, &mut portion, landing.state)?;
             if let Some(enumerated) = portion.end {
@@ -93,10 +94,24 @@ impl Enumeration {
                 landing.land(steps).await?;
                 return Ok(enumerated);
             }
-            let next = unless(cancel, feed.next(|item| mentions.produced(item)));
+            let next = unless(cancel, scanned(feed, mentions, observer));
             portion = side_by_side(landing.land(steps), next).await?;
         }
     }
+}
+
+/// Returns the next portion, and tells that it is there.
+async fn scanned<S: Source>(
+    feed: &mut Feed<'_, S>,
+    mentions: &mut Mentions,
+    observer: &dyn Observer,
+) -> Result<Portion, Failure> {
+    let portion = feed.next(|item| mentions.produced(item)).await?;
+    observer.event(Event::Scanned {
+        items: portion.items,
+        complete: portion.end.is_some(),
+    });
+    Ok(portion)
 }
 
 /// Lands a portion while the next one is fetched. What goes wrong with the next one waits until

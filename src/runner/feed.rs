@@ -44,6 +44,8 @@ enum Place {
 #[derive(Default)]
 pub(super) struct Portion {
     pub(super) steps: Vec<Step>,
+    /// How many there were.
+    pub(super) items: u64,
     /// Length of the message they came in, counted once.
     pub(super) message_bytes: usize,
     /// Bytes of blobs that were fetched for them.
@@ -124,6 +126,7 @@ impl<'a, S: Source> Feed<'a, S> {
                 break;
             }
             seen(item);
+            portion.items += 1;
             let fetched = self.fetch(item).await?;
             self.assembly.push(item, fetched, &mut portion.steps);
         }

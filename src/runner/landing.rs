@@ -169,7 +169,9 @@ impl<'a, R: Remote> Landing<'a, R> {
     pub(super) async fn land_tasks(&mut self, mut tasks: Vec<Task>) -> Result<(), Failure> {
         while !tasks.is_empty() {
             let mut settlement = Settlement::default();
+            let documents = tasks.len() as u64;
             let planned = self.decide(tasks, &mut settlement).await?;
+            self.observer.event(Event::Compared { documents });
             if planned.is_empty() {
                 return self.save(settlement);
             }

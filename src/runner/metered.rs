@@ -1,6 +1,7 @@
 //! Counts what goes to the remote.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::protocol::{Request, Response};
@@ -11,7 +12,7 @@ use crate::sync::ports::{Transport, TransportFailure};
 pub struct Metered<T> {
     transport: T,
     requests: AtomicU64,
-    bytes: AtomicU64,
+    bytes: Arc<AtomicU64>,
 }
 
 /// What went out.
@@ -29,7 +30,7 @@ impl<T: Transport> Metered<T> {
         Self {
             transport,
             requests: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
+            bytes: Arc::default(),
         }
     }
 
@@ -42,11 +43,13 @@ impl<T: Transport> Metered<T> {
     pub fn traffic(&self) -> Traffic {
         Traffic {
             requests: self.requests.load(Ordering::Relaxed),
-            bytes: self
-                .transport
-                .wire_bytes()
-                .unwrap_or_else(|| self.bytes.load(Ordering::Relaxed)),
+            bytes: self.sent().load(Ordering::Relaxed),
         }
+    }
+
+    /// Returns what counts the bytes, while they go out.
+    pub fn sent(&self) -> &Arc<AtomicU64> {
+        self.transport.wire_bytes().unwrap_or(&self.bytes)
     }
 }
 

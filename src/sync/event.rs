@@ -1,5 +1,8 @@
 //! What happens during a round, told while it happens.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use crate::model::FileUri;
 
 use super::failure::Failure;
@@ -14,7 +17,7 @@ pub trait Observer: Send + Sync {
 }
 
 /// One event.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A call of the standalone runner knows its instance.
     Instance {
@@ -72,6 +75,35 @@ pub enum Event<'a> {
     RoundStarted {
         /// Whether it carries a cursor.
         cursor_given: bool,
+    },
+    /// The remote of the round answers.
+    Connected {
+        /// Counts the bytes that go to it, while they go.
+        sent: &'a Arc<AtomicU64>,
+    },
+    /// The source has told of some items.
+    Scanned {
+        /// How many.
+        items: u64,
+        /// Whether these are the last ones.
+        complete: bool,
+    },
+    /// Documents were compared with what the remote holds.
+    Compared {
+        /// How many.
+        documents: u64,
+    },
+    /// Writes are about to be sent.
+    Sending {
+        /// How many.
+        writes: u64,
+        /// Their content and the bytes of their blobs; what the remote has already is not sent.
+        bytes: u64,
+    },
+    /// It is known what became of a write.
+    Answered {
+        /// As in [`Event::Sending`].
+        bytes: u64,
     },
     /// The remote was read or written, and something about it should be known.
     Warning(&'a str),

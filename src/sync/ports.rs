@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use bytes::Bytes;
 
@@ -24,9 +26,9 @@ pub trait Transport: Send + Sync {
         request: Request,
     ) -> impl Future<Output = Result<Response, TransportFailure>> + Send;
 
-    /// Returns the bytes of request bodies sent so far, if the transport knows better than the
-    /// requests tell: because it compresses them.
-    fn wire_bytes(&self) -> Option<u64> {
+    /// Returns what counts the bytes of request bodies while they go, if the transport knows better than
+    /// the requests tell: because it compresses them, and sends them bit by bit.
+    fn wire_bytes(&self) -> Option<&Arc<AtomicU64>> {
         None
     }
 

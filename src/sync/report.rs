@@ -137,13 +137,20 @@ impl Report {
     pub fn to_json(&self) -> String {
         let mut json = Writer::new();
         json.begin_object();
+        self.write_members(&mut json);
+        json.end_object();
+        json.into_string()
+    }
+
+    /// Writes the members of the report into an object that has been begun.
+    pub fn write_members(&self, json: &mut Writer) {
         json.name("report_version").integer(1);
         json.name("instance").begin_object();
-        optional(&mut json, "id", self.instance_id.as_deref());
-        optional(&mut json, "uri_prefix", self.uri_prefix.as_deref());
+        optional(json, "id", self.instance_id.as_deref());
+        optional(json, "uri_prefix", self.uri_prefix.as_deref());
         json.end_object();
-        optional(&mut json, "remote_url", self.remote_url.as_deref());
-        self.write_plugin(&mut json);
+        optional(json, "remote_url", self.remote_url.as_deref());
+        self.write_plugin(json);
         json.name("started_at").string(&self.started_at);
         json.name("ended_at").string(&self.ended_at);
         json.name("outcome").string(self.outcome.as_str());
@@ -152,16 +159,10 @@ impl Report {
             None => json.name("incremental").null(),
         };
         json.name("cursor_persisted").boolean(self.cursor_persisted);
-        optional(
-            &mut json,
-            "cursor_held_since",
-            self.cursor_held_since.as_deref(),
-        );
+        optional(json, "cursor_held_since", self.cursor_held_since.as_deref());
         json.name("counts");
-        self.counts.write(&mut json);
-        self.write_failures(&mut json);
-        json.end_object();
-        json.into_string()
+        self.counts.write(json);
+        self.write_failures(json);
     }
 
     fn write_plugin(&self, json: &mut Writer) {

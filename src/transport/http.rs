@@ -89,6 +89,11 @@ impl Http {
         self.sent_bytes.load(Ordering::Relaxed)
     }
 
+    /// Returns what counts them, while they go.
+    pub fn sent(&self) -> &Arc<AtomicU64> {
+        &self.sent_bytes
+    }
+
     async fn prepare(&self, request: Request) -> Result<Prepared, TransportFailure> {
         let is_compressed =
             self.takes_gzip.load(Ordering::Relaxed) && gzip::is_worthwhile(&request);

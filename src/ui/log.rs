@@ -84,6 +84,11 @@ impl<W: Write + Send> Log<W> {
             | Event::BatchReadRejected { .. }
             | Event::HeldWriteFailed(_) => self.of_round(event),
             Event::Begun { .. }
+            | Event::Connected { .. }
+            | Event::Scanned { .. }
+            | Event::Compared { .. }
+            | Event::Sending { .. }
+            | Event::Answered { .. }
             | Event::Warning(_)
             | Event::Landed(_)
             | Event::Replaced(_)

@@ -3,13 +3,16 @@
 //! Text for people goes to stderr, results and JSON to stdout. A reader that went away is no
 //! error: nothing more is written, and the work goes on.
 
+mod audience;
 mod color;
 pub mod connector;
 mod diagnostic;
 pub mod document;
 pub mod extracted;
+mod gauge;
 mod log;
 mod progress;
+mod screen;
 pub mod state;
 pub mod status;
 mod summary;
@@ -20,12 +23,16 @@ use std::io::{self, Write};
 use miette::Diagnostic;
 
 pub use crate::sync::printable::printable;
+pub use audience::Audience;
 pub use color::Color;
+pub use gauge::{Gauge, Progress};
 pub use log::Log;
 pub use progress::Listing;
-pub use summary::Summary;
+pub use summary::{End, Summary};
 
+use crate::json::Writer;
 use crate::sync::failure::Failure;
+use crate::sync::report::Report;
 
 /// How much is said, and in which form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +45,18 @@ pub struct Voice {
     pub verbose: u8,
     /// Where colours are used.
     pub color: Color,
+    /// Whether and how progress is shown.
+    pub progress: Progress,
+}
+
+/// Returns the report of a round as a line among others: with its type.
+pub fn report_line(report: &Report) -> String {
+    let mut json = Writer::new();
+    json.begin_object();
+    json.name("type").string("report");
+    report.write_members(&mut json);
+    json.end_object();
+    json.into_string()
 }
 
 impl Voice {
@@ -78,35 +97,51 @@ impl Voice {
 
     /// Says one line to a person, unless quiet.
     pub fn say(self, line: &str) {
-        if !self.quiet {
-            stderr_line(line);
+        if self.quiet {
+            screen::note(line);
+        } else {
+            screen::tell(line);
         }
     }
 
     /// Says something that is not as it should be, quiet or not.
     pub fn warn(self, line: &str) {
-        stderr_line(line);
+        screen::warn(line);
+    }
+
+    /// From now on, if quiet, what is said waits for [`Voice::release`].
+    pub fn hold(self) {
+        if self.quiet {
+            screen::hold();
+        }
+    }
+
+    /// Ends a part of the work: where lines wait, those about it go unless something was wrong.
+    pub fn settle(self) {
+        screen::settle();
+    }
+
+    /// Says what waited as one block, unless all was well.
+    pub fn release(self) {
+        screen::release();
     }
 
     /// Asks a question; the cursor stays behind it.
     pub fn ask(self, question: &str) {
-        let mut stderr = io::stderr().lock();
-        let _ = stderr
-            .write_all(question.as_bytes())
-            .and_then(|()| stderr.flush());
+        screen::ask(question);
     }
 
     /// Shows how an error page began that came instead of a reply, to those who ask to see
     /// everything. The transport has hidden the secrets it knows.
     pub fn page(self, failure: &Failure) {
         if let (2.., Some(page)) = (self.verbose, &failure.page) {
-            stderr_line(&format!("the answer began: {}", printable(&page.line)));
+            screen::warn(&format!("the answer began: {}", printable(&page.line)));
         }
     }
 
     /// Shows why something could not be done.
     pub fn explain(self, error: &dyn Diagnostic) {
-        stderr_line(diagnostic::to_text(error, self.color).trim_end());
+        screen::warn(diagnostic::to_text(error, self.color).trim_end());
     }
 
     /// Shows why a command cannot go on; with `json` as an object on stdout too.
@@ -122,12 +157,4 @@ impl Voice {
         // A broken stdout cannot be reported on stdout; the exit code says it all the same.
         let _ = self.result(&diagnostic::to_json(error));
     }
-}
-
-/// Writes a line to stderr; a stderr that is gone is nobody's problem.
-fn stderr_line(line: &str) {
-    let mut stderr = io::stderr().lock();
-    let _ = stderr
-        .write_all(line.as_bytes())
-        .and_then(|()| stderr.write_all(b"\n"));
 }

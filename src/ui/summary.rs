@@ -16,8 +16,8 @@ pub struct Summary<'a> {
     pub source: &'a str,
     /// Whether nothing was written.
     pub dry_run: bool,
-    /// Whether the round ended before everything was enumerated.
-    pub aborted: bool,
+    /// How it ended.
+    pub end: End,
     /// What became of the documents.
     pub counts: Counts,
     /// What went to the remote.
@@ -26,13 +26,38 @@ pub struct Summary<'a> {
     pub elapsed: Duration,
 }
 
+/// How a push ended, and whether another one helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Everything landed.
+    Whole,
+    /// Some documents failed.
+    Partial,
+    /// It could not go on; later, it may.
+    ForNow,
+    /// It could not go on, and cannot until somebody changes something.
+    ForGood,
+    /// Somebody wanted it to end.
+    Interrupted,
+}
+
+impl End {
+    fn verb(self, dry_run: bool) -> (&'static str, &'static str) {
+        match (self, dry_run) {
+            (Self::Whole, false) => ("pushed", ""),
+            (Self::Whole, true) => ("would push", ""),
+            (Self::Partial, false) => ("pushed", " in part"),
+            (Self::Partial, true) => ("would push", " in part"),
+            (Self::ForNow, _) => ("gave up on", ", which may succeed later"),
+            (Self::ForGood, _) => ("gave up on", ", which fails until something is changed"),
+            (Self::Interrupted, _) => ("stopped pushing", ", which the next push goes on with"),
+        }
+    }
+}
+
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match (self.dry_run, self.aborted) {
-            (true, false) => "would push",
-            (false, false) => "pushed",
-            (_, true) => "gave up on",
-        };
+        let (verb, how) = self.end.verb(self.dry_run);
         let Counts {
             created,
             updated,
@@ -43,7 +68,7 @@ impl fmt::Display for Summary<'_> {
         } = self.counts;
         write!(
             f,
-            "{verb} {}: {created} created, {updated} updated, {moved} moved, {deleted} deleted, \
+            "{verb} {}{how}: {created} created, {updated} updated, {moved} moved, {deleted} deleted, \
              {unchanged} unchanged, {failed} failed ({} in {}, {:.1} s)",
             printable(self.source),
             text::bytes(self.traffic.bytes),

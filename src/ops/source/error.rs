@@ -166,6 +166,14 @@ pub enum SourceError {
         message: String,
     },
 
+    /// Somebody wants the round to end.
+    #[error("the round was interrupted")]
+    #[diagnostic(
+        code(dpe::push::interrupted),
+        help("what has landed is kept; the next push goes on from there")
+    )]
+    Interrupted,
+
     /// The remote cannot be opened.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -235,6 +243,7 @@ impl SourceError {
                 (Level::Instance, runner, "definition_invalid", false)
             }
             Self::Defect { .. } => (Level::Round, runner, "runner_internal_error", false),
+            Self::Interrupted => (Level::Round, runner, "interrupted", true),
             Self::State(error) => (Level::Round, runner, "state_unavailable", error.retryable()),
             _ => (Level::Instance, runner, "definition_invalid", false),
         };

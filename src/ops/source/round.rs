@@ -57,7 +57,9 @@ impl SourceRound<'_> {
         let mut state = directory.open(&instance.id)?;
         directory.register(&self.registration(instance), self.adopt)?;
         let is_new = state.is_new()? && self.source.root.scope() == Scope::Whole;
-        let opened = remotes.open(&self.source.remote).await?;
+        let opened = self.unless_cancelled(remotes.open(&self.source.remote));
+        let opened = opened.await??;
+        self.connected(Some(opened));
         let mut settings = self.settings(Some(opened));
         settings.spool_directory = self.state_dir.to_owned();
         let ended = self
@@ -99,12 +101,30 @@ impl SourceRound<'_> {
         let directory = StateDirectory::at(self.state_dir);
         directory.check_registration(&self.registration(instance), self.adopt)?;
         let mut state = directory.snapshot(&instance.id)?;
-        let opened = remotes.look(&self.source.remote).await?;
+        let opened = self.unless_cancelled(remotes.look(&self.source.remote));
+        let opened = opened.await??;
+        self.connected(opened);
         let dry_run = DryRun::over(opened.map(|remote| &remote.client));
         // It leaves no trace, and so lets blobs wait where everybody does.
         let settings = self.settings(opened);
         self.run(instance, &mut state, &dry_run, &settings, limits(opened))
             .await
+    }
+
+    /// Waits for what `future` comes to, unless somebody wants the round to end before.
+    async fn unless_cancelled<T>(&self, future: impl Future<Output = T>) -> Result<T, SourceError> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(SourceError::Interrupted),
+            done = future => Ok(done),
+        }
+    }
+
+    fn connected(&self, opened: Option<&OpenRemote>) {
+        if let Some(opened) = opened {
+            let sent = opened.client.transport().sent();
+            self.observer.event(Event::Connected { sent });
+        }
     }
 
     /// Starts the connector, runs the round over what `remote` is, and ends the connector.
@@ -121,7 +141,7 @@ impl SourceRound<'_> {
         limits: RemoteLimits,
     ) -> Result<Report, SourceError> {
         self.reclaim_lost_files(state)?;
-        let mut source = self.start(limits).await?;
+        let mut source = self.unless_cancelled(self.start(limits)).await??;
         let round = Round {
             remote,
             source: &mut source,
@@ -152,7 +172,9 @@ impl SourceRound<'_> {
     ) -> Result<(Report, Vec<PassedOver>), SourceError> {
         self.reclaim_lost_files(state)?;
         let config = looking::config_of(self.source, &self.own_places());
-        let mut source = self.start_with(config, limits).await?;
+        let mut source = self
+            .unless_cancelled(self.start_with(config, limits))
+            .await??;
         let mut looking = Looking::at(&mut source);
         let round = Round {
             remote,
@@ -171,7 +193,9 @@ impl SourceRound<'_> {
 
     /// Ends the connector.
     async fn close(&self, source: ConnectorProcess, report: &Report) {
-        if let Err(failure) = source.close().await
+        // One that nobody waits for any more is killed.
+        let closed = self.unless_cancelled(source.close()).await;
+        if let Ok(Err(failure)) = closed
             && report.outcome != Outcome::Failed
         {
             let message = format!(

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
 
+use crate::sync::event::Event;
 use crate::sync::failure::{Failure, Level};
 use crate::sync::ports::{Remote, WriteError};
 use crate::sync::wave::Operation;
@@ -29,9 +30,10 @@ impl<R: Remote> Landing<'_, R> {
                 written.extend(task.operation.uris().cloned());
             }
             let ended = match result {
+                // Another write has ended the round, or somebody has: it must not pass for a whole one.
                 None => {
                     settlement.changes.extend(task.settled());
-                    Ok(())
+                    self.unless_cancelled()
                 }
                 Some(Ok(done)) => self.settle(task, done, &mut settlement).await,
                 Some(Err(error)) => self
@@ -46,6 +48,14 @@ impl<R: Remote> Landing<'_, R> {
         match fatal {
             Some(failure) => Err(failure),
             None => saved.map(|()| again),
+        }
+    }
+
+    fn unless_cancelled(&self) -> Result<(), Failure> {
+        if self.cancel.is_cancelled() {
+            Err(interrupted())
+        } else {
+            Ok(())
         }
     }
 
@@ -92,6 +102,10 @@ impl<R: Remote> Landing<'_, R> {
         planned: Vec<(Task, Write)>,
     ) -> Vec<(Task, Option<Result<Done, WriteError>>)> {
         let stop = AtomicBool::new(false);
+        self.observer.event(Event::Sending {
+            writes: planned.len() as u64,
+            bytes: planned.iter().map(|(task, _)| weight(task)).sum(),
+        });
         let sends = planned
             .into_iter()
             .enumerate()
@@ -110,6 +124,9 @@ impl<R: Remote> Landing<'_, R> {
                     if matches!(&result, Err(error) if error.failure.level != Level::Item) {
                         stop.store(true, Ordering::Relaxed);
                     }
+                    self.observer.event(Event::Answered {
+                        bytes: weight(&task),
+                    });
                     (place, task, Some(result))
                 }
             });
@@ -134,6 +151,16 @@ impl<R: Remote> Landing<'_, R> {
             ..failure
         }
     }
+}
+
+/// Returns how many bytes a write brings, all told.
+fn weight(task: &Task) -> u64 {
+    let Operation::Commit { tree, blobs, .. } = &task.operation else {
+        return 0;
+    };
+    let objects = tree.pages.iter().chain(&tree.elements);
+    let text: u64 = objects.map(|object| object.text.len() as u64).sum();
+    text + blobs.lengths().map(|(_, length)| length).sum::<u64>()
 }
 
 /// The end of a write that was on its way when the round was cancelled.
