@@ -7,6 +7,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::config::{CredentialError, LocationError, PlaceError, UnknownRemote};
+use crate::ops::check_ignore::CheckIgnoreError;
 use crate::ops::commit::CommitError;
 use crate::ops::config::ConfigError;
 use crate::ops::connector::ConnectorError;
@@ -58,6 +59,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Source(#[from] SourceError),
+    /// It cannot be told what is left out.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    CheckIgnore(#[from] CheckIgnoreError),
     /// State cannot be looked after.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -122,6 +127,10 @@ pub enum Error {
     #[error("cannot find the file of this program")]
     #[diagnostic(code(dpe::executable), help("check that /proc is mounted"))]
     Executable(#[source] io::Error),
+    /// Standard input cannot be read.
+    #[error("cannot read standard input")]
+    #[diagnostic(code(dpe::input), help("check where standard input comes from"))]
+    Input(#[source] io::Error),
     /// The result cannot be written.
     #[error("cannot write the result")]
     #[diagnostic(code(dpe::output), help("check where standard output goes"))]

@@ -196,7 +196,7 @@ impl Exit {
             Error::Serve(error) => Self::of_serve_error(error),
             Error::Upkeep(UpkeepError::State(StateError::Busy { .. })) => Self::Busy,
             Error::Upkeep(UpkeepError::State(error)) if error.retryable() => Self::Failed,
-            Error::Upkeep(_) => Self::Instance,
+            Error::Upkeep(_) | Error::CheckIgnore(_) | Error::Input(_) => Self::Instance,
             Error::Commit(CommitError::Read { .. } | CommitError::Blob { .. }) => Self::Instance,
             Error::Commit(CommitError::Invalid { .. }) => Self::Partial,
             Error::HashObject(HashObjectError::Read { .. }) => Self::Instance,

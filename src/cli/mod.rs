@@ -3,6 +3,7 @@
 //! Flags are turned into values at the door; what a command does is in `ops`, what it says is in
 //! `ui`, and how it ends is in `exit`.
 
+mod check_ignore;
 mod commit;
 mod completions;
 mod connector;
@@ -63,6 +64,7 @@ enum Command {
     Rm(rm::RmArgs),
     Commit(commit::CommitArgs),
     Run(run::RunArgs),
+    CheckIgnore(check_ignore::CheckIgnoreArgs),
     State(state::StateArgs),
     Serve(Box<serve::ServeArgs>),
     HashObject(hash_object::HashObjectArgs),
@@ -132,6 +134,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Connector(connector) => connector.run(&common),
         Command::Extract(extract) => extract.run(&common).map(ExitCode::from),
         Command::HashObject(hash_object) => hash_object.run().map(ExitCode::from),
+        Command::CheckIgnore(check) => check.run(&common).map(ExitCode::from),
         Command::State(state) => state.run(&common).map(ExitCode::from),
         Command::Push(push) => interruptible(push.run(&common)),
         Command::Status(status) => interruptible(status.run(&common)),

@@ -10,6 +10,7 @@ mod diagnostic;
 pub mod document;
 pub mod extracted;
 mod gauge;
+pub mod ignored;
 mod log;
 mod progress;
 mod screen;
@@ -66,16 +67,7 @@ impl Voice {
     ///
     /// When stdout cannot be written for another reason.
     pub fn result(self, line: &str) -> io::Result<bool> {
-        let mut stdout = io::stdout().lock();
-        let written = stdout
-            .write_all(line.as_bytes())
-            .and_then(|()| stdout.write_all(b"\n"))
-            .and_then(|()| stdout.flush());
-        match written {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-            Err(error) => Err(error),
-        }
+        self.whole_result(format!("{line}\n"))
     }
 
     /// Writes a whole result to stdout as it is. Returns false when nobody reads any more.
@@ -83,10 +75,10 @@ impl Voice {
     /// # Errors
     ///
     /// When stdout cannot be written for another reason.
-    pub fn whole_result(self, text: &str) -> io::Result<bool> {
+    pub fn whole_result(self, bytes: impl AsRef<[u8]>) -> io::Result<bool> {
         let mut stdout = io::stdout().lock();
         let written = stdout
-            .write_all(text.as_bytes())
+            .write_all(bytes.as_ref())
             .and_then(|()| stdout.flush());
         match written {
             Ok(()) => Ok(true),

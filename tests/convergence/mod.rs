@@ -10,7 +10,7 @@
 
 mod folder;
 mod place;
-mod random;
+pub(crate) mod random;
 mod repository;
 
 use std::ops::Range;
@@ -94,7 +94,7 @@ fn rounds_beside_what_is_broken<H: History>(
 }
 
 /// Returns the seeds of a test; `DPE_TEST_SEEDS=100..200` has it go on elsewhere.
-fn seeds(usual: Range<u64>) -> Range<u64> {
+pub(crate) fn seeds(usual: Range<u64>) -> Range<u64> {
     let Ok(wanted) = std::env::var("DPE_TEST_SEEDS") else {
         return usual;
     };

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod changes;
+mod check_ignore;
 mod commit;
 mod exit_codes;
 mod failing;

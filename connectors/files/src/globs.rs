@@ -1,6 +1,6 @@
 //! What a configuration includes and excludes, the same for every source of files.
 
-use crate::patterns::{Case, Patterns};
+use crate::patterns::{Case, Line, Patterns};
 
 /// The members `include` and `exclude`, as patterns.
 #[derive(Clone, Debug)]
@@ -33,6 +33,12 @@ impl Globs {
         // A folder has to be entered to find out what in it is included.
         self.exclude.verdict(path, is_folder, Case::Sensitive) != Some(true)
             && (is_folder || self.include(path, false))
+    }
+
+    /// Returns the glob that excludes `path`, if one does.
+    pub fn excluding(&self, path: &[u8], is_folder: bool) -> Option<Line<'_>> {
+        let decisive = self.exclude.decisive(path, is_folder, Case::Sensitive);
+        decisive.filter(|line| !line.is_negative)
     }
 
     /// Returns whether `path` or a folder above it is included; the nearest one counts.

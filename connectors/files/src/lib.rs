@@ -38,7 +38,7 @@ pub use handles::{CHUNK_BYTES, Handles};
 pub use items::{Items, RoundEnd};
 pub use names::{extension, file_name};
 pub use owner::Owner;
-pub use patterns::{Case, Patterns};
+pub use patterns::{Case, Line, Patterns};
 pub use pipeline::{BUDGET, Pipeline, threads};
 pub use report::{Kind, Report, shown};
 pub use scans::{Beginning, Round, Scans};

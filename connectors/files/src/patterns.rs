@@ -21,9 +21,24 @@ pub enum Case {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patterns(Vec<Pattern>);
 
+/// A line with a pattern, as it stands in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'p> {
+    /// Its number, from 1 on.
+    pub number: usize,
+    /// The pattern, with its marks and without what git cuts off its end.
+    pub text: &'p [u8],
+    /// Whether it takes back what earlier lines said.
+    pub is_negative: bool,
+}
+
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pattern {
+    /// Number of the line, from 1 on.
+    number: usize,
+    /// The line, as far as it counts.
+    text: Vec<u8>,
     /// Stands for itself, at the beginning. The marks of negation and of folders are gone, and so
     /// is a leading slash.
     literal: Vec<u8>,
@@ -41,7 +56,12 @@ impl Patterns {
     /// Reads the text of an ignore file.
     pub fn parse(text: &[u8]) -> Self {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        Self(text.split(|&byte| byte == b'\n').filter_map(line).collect())
+        let lines = text.split(|&byte| byte == b'\n').zip(1..);
+        Self(
+            lines
+                .filter_map(|(text, number)| line(text, number))
+                .collect(),
+        )
     }
 
     /// Reads globs that were given one by one.
@@ -50,9 +70,9 @@ impl Patterns {
     ///
     /// Says what is wrong with a glob that could never name anything.
     pub fn of_globs(globs: &[String]) -> Result<Self, String> {
-        let pattern = |glob: &String| {
+        let pattern = |(glob, number): (&String, usize)| {
             let refused = |why| Err(format!("{glob:?} {why}"));
-            match line(glob.as_bytes()) {
+            match line(glob.as_bytes(), number) {
                 _ if glob.contains('\n') => refused("has more than one line"),
                 None => refused("is empty or a comment"),
                 Some(pattern) if !pattern.is_possible() => {
@@ -63,6 +83,7 @@ impl Patterns {
         };
         globs
             .iter()
+            .zip(1..)
             .map(pattern)
             .collect::<Result<_, _>>()
             .map(Self)
@@ -82,16 +103,26 @@ impl Patterns {
     /// it is named, or taken back. Nothing if they do not speak of it; the folders above it are
     /// not looked at.
     pub fn verdict(&self, path: &[u8], is_folder: bool, case: Case) -> Option<bool> {
+        let decisive = self.decisive(path, is_folder, case)?;
+        Some(!decisive.is_negative)
+    }
+
+    /// Returns the line that decides what these patterns say of `path`, as [`Self::verdict`] does.
+    pub fn decisive(&self, path: &[u8], is_folder: bool, case: Case) -> Option<Line<'_>> {
         let mut from_the_last = self.0.iter().rev();
         let pattern = from_the_last.find(|pattern| pattern.matches(path, is_folder, case))?;
-        Some(!pattern.is_negative)
+        Some(Line {
+            number: pattern.number,
+            text: &pattern.text,
+            is_negative: pattern.is_negative,
+        })
     }
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads one line; nothing if it has no pattern.
-fn line(line: &[u8]) -> Option<Pattern> {
+fn line(line: &[u8], number: usize) -> Option<Pattern> {
     if line.starts_with(b"#") {
         return None;
     }
@@ -99,6 +130,7 @@ fn line(line: &[u8]) -> Option<Pattern> {
     // Git's lines are C strings.
     let line = line.split(|&byte| byte == 0).next().unwrap_or(line);
     let line = without_trailing_spaces(line);
+    let whole = line;
     let (is_negative, line) = match line.strip_prefix(b"!") {
         Some(rest) => (true, rest),
         None => (false, line),
@@ -112,6 +144,8 @@ fn line(line: &[u8]) -> Option<Pattern> {
     let literal = text.find_byteset(b"*?[\\").unwrap_or(text.len());
     let (literal, wild) = text.split_at(literal);
     (!text.is_empty()).then(|| Pattern {
+        number,
+        text: whole.to_owned(),
         literal: literal.to_owned(),
         wild: (!wild.is_empty()).then(|| Wildcards::parse(wild)),
         is_negative,

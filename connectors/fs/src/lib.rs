@@ -27,6 +27,7 @@ mod root;
 mod round;
 mod rules;
 mod stat;
+mod verdict;
 mod walk;
 mod written;
 
@@ -36,6 +37,7 @@ use dpe_connector::serve;
 use dpe_connector_files::Program;
 
 pub use connector::Fs;
+pub use verdict::{Judge, Verdict};
 
 /// Name of the connector, as in the manifest.
 pub const NAME: &str = "fs";

@@ -15,7 +15,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dpe_connector_files::{Case, Patterns};
+use dpe_connector_files::{Case, Line, Patterns};
 
 use crate::door::open;
 use crate::git;
@@ -43,6 +43,8 @@ struct Whole {
     above: Vec<u8>,
     /// The user's own ignore file.
     of_user: Patterns,
+    /// Where it is, if there is one.
+    file_of_user: Option<PathBuf>,
     case: Case,
 }
 
@@ -50,6 +52,8 @@ struct Whole {
 #[derive(Debug)]
 struct Level {
     parent: Option<Arc<Level>>,
+    /// Where it is in the file system.
+    place: PathBuf,
     /// So many bytes of a path lead here.
     depth: usize,
     /// One for each of [`FILES`].
@@ -58,6 +62,17 @@ struct Level {
     of_repository: Patterns,
     /// Whether this is the top of a repository.
     is_repository: bool,
+}
+
+/// Whose rules decide.
+#[derive(Clone, Copy)]
+enum RulesOf<'r> {
+    /// A folder's, by the place in [`FILES`].
+    Folder(&'r Level, usize),
+    /// `.git/info/exclude`.
+    Repository(&'r Level),
+    /// The user's own.
+    User,
 }
 
 /// An ignore file that is there and cannot be read.
@@ -100,6 +115,7 @@ impl Rules {
             whole: Arc::new(Whole {
                 above,
                 of_user,
+                file_of_user: settings.excludes_file,
                 case: settings.case,
             }),
         };
@@ -155,6 +171,7 @@ impl Rules {
         Ok(Self {
             level: Some(Arc::new(Level {
                 parent: self.level.clone(),
+                place: folder.to_owned(),
                 depth,
                 files,
                 of_repository,
@@ -168,20 +185,47 @@ impl Rules {
     /// left out.
     pub(crate) fn leave_out(&self, path: &[u8], is_folder: bool) -> bool {
         let path = [&*self.whole.above, path].concat();
+        let decisive = self.decisive_of(&path, is_folder);
+        decisive.is_some_and(|(_, line)| !line.is_negative)
+    }
+
+    /// Returns the rule that decides about `path`, as [`Self::leave_out`] does, with its file.
+    pub(crate) fn decisive(&self, path: &[u8], is_folder: bool) -> Option<(PathBuf, Line<'_>)> {
+        let path = [&*self.whole.above, path].concat();
+        let (source, line) = self.decisive_of(&path, is_folder)?;
+        let file = match source {
+            RulesOf::Folder(level, kind) => level.place.join(FILES[kind]),
+            RulesOf::Repository(level) => git::exclude_file(&level.place),
+            RulesOf::User => self.whole.file_of_user.clone().unwrap_or_default(),
+        };
+        Some((file, line))
+    }
+
+    fn decisive_of(&self, path: &[u8], is_folder: bool) -> Option<(RulesOf<'_>, Line<'_>)> {
         let case = self.whole.case;
-        let said = |patterns: &Patterns, depth| patterns.verdict(&path[depth..], is_folder, case);
         let of_kind = |kind: usize| {
             let mut levels = self.levels(FILES[kind] == GITIGNORE);
-            levels.find_map(|level| said(&level.files[kind], level.depth))
+            levels.find_map(|level| {
+                let line = level.files[kind].decisive(&path[level.depth..], is_folder, case)?;
+                Some((RulesOf::Folder(level, kind), line))
+            })
+        };
+        let of_repository = || {
+            self.levels(true).find_map(|level| {
+                let line = &level.of_repository;
+                let line = line.decisive(&path[level.depth..], is_folder, case)?;
+                Some((RulesOf::Repository(level), line))
+            })
+        };
+        let of_user = || {
+            let path = &path[self.repository_depth()..];
+            let line = self.whole.of_user.decisive(path, is_folder, case)?;
+            Some((RulesOf::User, line))
         };
         (0..FILES.len())
             .find_map(of_kind)
-            .or_else(|| {
-                let mut levels = self.levels(true);
-                levels.find_map(|level| said(&level.of_repository, level.depth))
-            })
-            .or_else(|| said(&self.whole.of_user, self.repository_depth()))
-            .unwrap_or(false)
+            .or_else(of_repository)
+            .or_else(of_user)
     }
 
     /// Returns the levels from the inside out; `within` the repository only, or all.
