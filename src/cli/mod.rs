@@ -3,6 +3,7 @@
 //! Flags are turned into values at the door; what a command does is in `ops`, what it says is in
 //! `ui`, and how it ends is in `exit`.
 
+mod check;
 mod check_ignore;
 mod commit;
 mod completions;
@@ -58,6 +59,7 @@ struct Cli {
 enum Command {
     Push(push::PushArgs),
     Status(status::StatusArgs),
+    Check(check::CheckArgs),
     Ls(ls::LsArgs),
     Show(show::ShowArgs),
     Mv(mv::MvArgs),
@@ -138,6 +140,7 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::State(state) => state.run(&common).map(ExitCode::from),
         Command::Push(push) => interruptible(push.run(&common)),
         Command::Status(status) => interruptible(status.run(&common)),
+        Command::Check(check) => interruptible(check.run(&common)),
         Command::Ls(ls) => block_on(ls.run(&common)),
         Command::Show(show) => block_on(show.run(&common)),
         Command::Mv(mv) => block_on(mv.run(&common)),

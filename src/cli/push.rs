@@ -4,7 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::ops::push::{self, Push, Pushed};
+use crate::model::FileUri;
+use crate::ops::push::{self, Confirm, Push, Pushed};
 use crate::ops::source::SourceError;
 use crate::sync::event::Observer;
 use crate::sync::failure::Failure;
@@ -13,6 +14,7 @@ use crate::ui::{Audience, End, Summary, Voice, report_line};
 
 use super::context::CommonArgs;
 use super::exit::Exit;
+use super::question::{self, Answer, somebody_is_there};
 use super::signal::Ending;
 use super::sources::SourceArgs;
 use super::switch::switch;
@@ -36,6 +38,14 @@ pub(super) struct PushArgs {
     /// Take the prefix over from a folder that was pushed under it and is gone
     #[arg(long, env = "DPE_ADOPT", value_parser = switch())]
     adopt: bool,
+
+    /// Delete what only the remote has below the prefix, too, after showing it and asking
+    #[arg(long, env = "DPE_PRUNE", value_parser = switch())]
+    prune: bool,
+
+    /// Do not ask before pruning
+    #[arg(short, long, env = "DPE_YES", value_parser = switch())]
+    yes: bool,
 }
 
 impl PushArgs {
@@ -47,6 +57,7 @@ impl PushArgs {
             state_dir: common.state_dir()?,
             dry_run: self.dry_run,
             adopt: self.adopt,
+            prune: self.prune(voice)?,
         };
         let ending = Ending::caught(voice);
         let observer: Arc<dyn Observer> = Arc::new(Audience::of(voice, self.dry_run));
@@ -95,6 +106,47 @@ impl Told {
             voice.warn(&format!("{succeeded} of {sources} sources succeeded"));
         }
     }
+}
+
+impl PushArgs {
+    /// Returns how documents that only the remote has are confirmed, if they are to be deleted.
+    fn prune(&self, voice: Voice) -> Result<Option<Confirm>, Error> {
+        if !self.prune {
+            return Ok(None);
+        }
+        if !self.yes && !self.dry_run && !somebody_is_there() {
+            return Err(Error::usage(
+                "--prune asks before it deletes, and there is no terminal to ask on",
+                "give --yes to delete without a question, or -n to see what would be deleted",
+            ));
+        }
+        Ok(Some(match (self.yes, voice.quiet) {
+            (true, true) => |_| true,
+            (true, false) => |uris| {
+                list(uris);
+                true
+            },
+            (false, _) => |uris| {
+                list(uris);
+                ask(uris.len())
+            },
+        }))
+    }
+}
+
+/// Lists what only the remote has.
+fn list(uris: &[FileUri]) {
+    let voice = Voice::default();
+    for uri in uris {
+        voice.warn(&format!("only on the remote: {uri}"));
+    }
+}
+
+/// Asks whether so many documents are to be deleted.
+fn ask(count: usize) -> bool {
+    let what = if count == 1 { "document" } else { "documents" };
+    let question = format!("Delete {count} {what} that only the remote has?");
+    question::ask(Voice::default(), &question) == Answer::Yes
 }
 
 /// Tells how one push ended: the report for programs, the closing line for people.

@@ -4,6 +4,7 @@
 //! The room knows no flags and writes to no terminal.
 
 mod causes;
+pub mod check;
 pub mod check_ignore;
 pub mod commit;
 pub mod config;

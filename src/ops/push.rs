@@ -1,5 +1,7 @@
 //! Pushes sources: one round each, one after the other.
 
+mod prune;
+
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ use crate::sync::report::{Outcome, Report};
 
 pub use crate::runner::Cancel;
 
+pub use prune::Confirm;
+
 /// How sources are pushed.
 #[derive(Clone, Debug)]
 pub struct Push {
@@ -25,6 +29,8 @@ pub struct Push {
     pub dry_run: bool,
     /// Whether a prefix may be taken over from a folder that is gone.
     pub adopt: bool,
+    /// Whether what the remote alone has below the prefix is to be deleted.
+    pub prune: Option<Confirm>,
 }
 
 /// How the push of one source ended.
@@ -136,10 +142,11 @@ async fn run(
         jiff::Timestamp::now(),
     );
     let ends = async {
-        if push.dry_run {
-            round.imagine(&instance, remotes).await
-        } else {
-            round.deliver(&instance, remotes).await
+        match (push.prune, push.dry_run) {
+            (Some(confirm), false) => prune::deliver(round, &instance, remotes, confirm).await,
+            (Some(_), true) => prune::imagine(round, &instance, remotes).await,
+            (None, false) => round.deliver(&instance, remotes).await,
+            (None, true) => round.imagine(&instance, remotes).await,
         }
     };
     // A defect in a round must not take the report of the others with it.

@@ -115,7 +115,7 @@ async fn look(
         report,
         changes,
         known,
-    } = imagine(&round, remotes).await?;
+    } = imagine(&round, Depth::Changed, remotes).await?;
     Ok(SourceStatus {
         source: source.name().to_owned(),
         uri_prefix: source.uri_prefix().to_owned(),
@@ -149,6 +149,15 @@ pub(super) struct Imagined {
     pub(super) known: u64,
 }
 
+/// How much of a source is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// What a push would look at: what has changed since the stored cursor.
+    Changed,
+    /// Everything, enumerated and hashed again.
+    Whole,
+}
+
 /// Runs the round over a copy of the state, without the guard, and compares with the remote what it does not
 /// come to.
 ///
@@ -157,6 +166,7 @@ pub(super) struct Imagined {
 /// What keeps the round from beginning; what ends it is in the report.
 pub(super) async fn imagine(
     round: &SourceRound<'_>,
+    depth: Depth,
     remotes: &mut Remotes,
 ) -> Result<Imagined, SourceError> {
     let source = round.source;
@@ -165,6 +175,9 @@ pub(super) async fn imagine(
     directory.check_registration(&round.registration(&instance), round.adopt)?;
     let mut state = directory.snapshot(&instance.id)?;
     let known = state.confirmed_count()?;
+    if depth == Depth::Whole {
+        state.doubt_everything()?;
+    }
     let opened = remotes.look(&source.remote).await?;
     let remote_side = match (opened, source.root.scope()) {
         (Some(opened), Scope::Whole) => {
@@ -191,11 +204,11 @@ pub(super) async fn imagine(
         .look(&instance, &mut state, &remote, &settings, limits(opened))
         .await?;
     let mut changes = collector.take();
+    changes.extend(passed_over.into_iter().map(Change::passed_over));
     if report.outcome != Outcome::Failed {
         let elsewhere = remote_side.apart_from(&changes, &state)?;
         changes.extend(elsewhere);
     }
-    changes.extend(passed_over.into_iter().map(Change::passed_over));
     changes.sort();
     // A round that enumerates twice passes over the same file twice.
     changes.dedup();

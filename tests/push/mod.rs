@@ -13,6 +13,7 @@ mod neighbours;
 mod others;
 mod over_http;
 pub(crate) mod place;
+mod prune;
 pub(crate) mod repositories;
 mod state;
 mod traceless;

@@ -189,7 +189,7 @@ fn named_files_are_looked_at_alone() {
 }
 
 /// Has somebody else write a document.
-pub(super) fn rewrite(place: &Place, uri: &str, title: &str) {
+pub(crate) fn rewrite(place: &Place, uri: &str, title: &str) {
     let file = place.path().join("other.json");
     let document =
         format!(r#"{{"file_type":"txt","title":"{title}","doc_metadata":{{}},"pages":[]}}"#);

@@ -42,5 +42,5 @@ pub use patterns::{Case, Line, Patterns};
 pub use pipeline::{BUDGET, Pipeline, threads};
 pub use report::{Kind, Report, shown};
 pub use scans::{Beginning, Round, Scans};
-pub use trouble::{Failure, OnRefused, OnTrouble, SKIPPED, too_large, unsupported};
+pub use trouble::{Failure, OnRefused, OnTrouble, SKIPPED, UNREADABLE, too_large, unsupported};
 pub use workers::{Program, Workers, serve_worker};

@@ -45,6 +45,9 @@ impl TryFrom<BTreeMap<Reason, OnTrouble>> for OnRefused {
 /// How the message of an `error` item begins that is about a file that is passed over, and so is no failure.
 pub const SKIPPED: &str = "skipped: ";
 
+/// How it goes on if the file, or the folder, could not be read.
+pub const UNREADABLE: &str = "unreadable: ";
+
 /// What an `error` item says of a file (connector contract §12).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {

@@ -14,7 +14,7 @@ use dpe_connector::item::ErrorItem;
 use dpe_connector::{CancelFlag, Item, ItemErrorCode, RpcError};
 use dpe_connector_files::{
     BUDGET, Beginning, ExtractError, Failure, Handles, Items, Kind, Limits, Maker, OnTrouble,
-    Pipeline, Reason, Report, RoundEnd, shown, threads, unsupported,
+    Pipeline, Reason, Report, RoundEnd, UNREADABLE, shown, threads, unsupported,
 };
 
 use crate::beside::Around;
@@ -35,7 +35,7 @@ use crate::{named, root, stat};
 
 const SPECIAL: Kind = Kind("special file", "special files");
 const LINK: Kind = Kind("symbolic link", "symbolic links");
-const UNREADABLE: Kind = Kind("unreadable file or folder", "unreadable files and folders");
+const NOT_READ: Kind = Kind("unreadable file or folder", "unreadable files and folders");
 
 /// So many deletions are looked at for files that are still there.
 const MOST_LOOKED_FOR: usize = 10_000;
@@ -201,8 +201,9 @@ impl Round {
 
     fn say_trouble(&mut self, trouble: &Trouble) {
         if self.setup.config.only.is_none() && self.setup.config.unreadable == OnTrouble::Skip {
-            self.say_skipped(&trouble.path, &trouble.message);
-            return self.report.skipped(UNREADABLE, &trouble.path);
+            let why = format!("{UNREADABLE}{}", trouble.message);
+            self.say_skipped(&trouble.path, &why);
+            return self.report.skipped(NOT_READ, &trouble.path);
         }
         let mut uri = self.items.uri(&trouble.path);
         if trouble.is_folder {

@@ -11,6 +11,7 @@ mod folder;
 mod foreign;
 mod looking;
 mod naming;
+mod pruning;
 mod remotes;
 mod repository;
 mod resolve;

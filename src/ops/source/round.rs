@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::config::RemoteLocation;
 use crate::host::{ConnectorProcess, Launch, plugin_environment};
-use crate::model::Contract;
+use crate::model::{Contract, FileUri, Hash};
 use crate::ops::remote::{self, OpenRemote};
 use crate::runner::{Cancel, DryRun, Instance, Round, Scope, Settings};
 use crate::state::{self, StateDirectory};
@@ -21,6 +21,7 @@ use crate::sync::report::{Outcome, Report};
 
 use super::error::SourceError;
 use super::looking::{self, Looking, PassedOver};
+use super::pruning::Pruning;
 use super::{Remotes, Source, strangers};
 
 /// Longest message of the connector. The content of the largest file it reads fits, with room for
@@ -53,6 +54,21 @@ impl SourceRound<'_> {
         instance: &Instance,
         remotes: &mut Remotes,
     ) -> Result<Report, SourceError> {
+        self.deliver_and_prune(instance, remotes, &[]).await
+    }
+
+    /// Delivers what changed, and if all of that went well deletes documents that somebody else put below the
+    /// prefix, each if it still holds what is given.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::deliver`].
+    pub async fn deliver_and_prune(
+        &self,
+        instance: &Instance,
+        remotes: &mut Remotes,
+        others: &[(FileUri, Hash)],
+    ) -> Result<Report, SourceError> {
         let directory = StateDirectory::at(self.state_dir);
         let mut state = directory.open(&instance.id)?;
         directory.register(&self.registration(instance), self.adopt)?;
@@ -62,7 +78,7 @@ impl SourceRound<'_> {
         self.connected(Some(opened));
         let mut settings = self.settings(Some(opened));
         settings.spool_directory = self.state_dir.to_owned();
-        let ended = self
+        let mut ended = self
             .run(
                 instance,
                 &mut state,
@@ -71,6 +87,15 @@ impl SourceRound<'_> {
                 limits(Some(opened)),
             )
             .await;
+        if let Ok(report) = &mut ended {
+            let pruning = Pruning {
+                remote: &opened.client,
+                state: &state,
+                observer: &**self.observer,
+                cancel: self.cancel,
+            };
+            pruning.delete(others, report).await?;
+        }
         let succeeded = |report: &Report| report.outcome != Outcome::Failed;
         // What was no source at all, perhaps by a slip of the hand, must not keep the prefix from those
         // who have something to push.

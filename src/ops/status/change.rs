@@ -1,5 +1,7 @@
 //! One thing that is not as the last push left it, and what a push would do about it.
 
+use dpe_connector_files::UNREADABLE;
+
 use crate::model::{FileUri, Hash};
 use crate::ops::source::PassedOver;
 use crate::sync::failure::{Failure, FailureSource, Subject};
@@ -88,6 +90,8 @@ pub struct Change {
     pub reason: Option<String>,
     /// What the remote holds, if it alone has the document.
     pub held: Option<Hash>,
+    /// Whether the remote has not got it, because somebody else deleted it.
+    pub is_gone: bool,
 }
 
 impl Change {
@@ -99,6 +103,7 @@ impl Change {
             effect: Effect::Write,
             reason: None,
             held: None,
+            is_gone: false,
         }
     }
 
@@ -138,17 +143,20 @@ impl Change {
             effect: Effect::Fail,
             reason: Some(failure.message.clone()),
             held: None,
+            is_gone: false,
         }
     }
 
     /// Returns a file that is passed over.
     pub(super) fn passed_over(file: PassedOver) -> Self {
+        let (kind, why) = match file.why.strip_prefix(UNREADABLE) {
+            Some(why) => (Kind::Unreadable, why.to_owned()),
+            None => (Kind::Unsupported, file.why.replace('_', " ")),
+        };
         Self {
-            kind: Kind::Unsupported,
-            subject: Subject::Document(file.uri),
             effect: Effect::None,
-            reason: Some(file.why.replace('_', " ")),
-            held: None,
+            reason: Some(why),
+            ..Self::planned(kind, Subject::Document(file.uri))
         }
     }
 

@@ -54,7 +54,10 @@ impl Heard {
             }
         };
         self.changes.push(match self.conflict.take() {
-            Some(reason) => Change::conflict(subject, Effect::Write, reason),
+            Some(reason) => Change {
+                is_gone: reason == RESTORED,
+                ..Change::conflict(subject, Effect::Write, reason)
+            },
             None => Change::planned(kind, subject),
         });
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::change::{Change, Effect, document};
+use super::change::{Change, Effect, Kind, document};
 use crate::model::{FileUri, Hash};
 use crate::ops::list;
 use crate::ops::remote::RemoteClient;
@@ -117,10 +117,16 @@ impl RemoteSide {
         changes: &[Change],
         state: &Instance,
     ) -> Result<Vec<Change>, StateError> {
-        let touched: HashSet<&str> = changes.iter().flat_map(Change::uris).collect();
+        let is_there = |change: &&Change| change.kind != Kind::Unsupported;
+        let documents = changes.iter().filter(is_there);
+        let touched: HashSet<&str> = documents.flat_map(Change::uris).collect();
         // What cannot be read may be what the remote has.
-        let folders = touched.iter().filter(|uri| uri.ends_with('/'));
-        let folders: Vec<&str> = folders.copied().collect();
+        let unread = changes
+            .iter()
+            .filter(|change| change.kind == Kind::Unreadable);
+        let folders = unread.flat_map(Change::uris);
+        let folders = folders.map(|uri| format!("{}/", uri.trim_end_matches('/')));
+        let folders: Vec<String> = folders.collect();
         let says_nothing = |change: &Change| change.subject == Subject::Unknown;
         let nothing_is_sure = changes.iter().any(says_nothing);
         let mut left = Vec::new();
@@ -143,7 +149,10 @@ impl RemoteSide {
                 continue;
             }
             let why = if held.is_some() { CHANGED } else { GONE };
-            left.push(Change::conflict(document(uri), Effect::None, why));
+            left.push(Change {
+                is_gone: held.is_none(),
+                ..Change::conflict(document(uri), Effect::None, why)
+            });
         }
         Ok(left)
     }
