@@ -228,6 +228,23 @@ fn what_vanished_in_a_folder_that_failed_in_a_full_round_is_deleted_when_the_fol
 }
 
 #[test]
+fn of_a_folder_that_is_passed_over_for_not_being_readable_nothing_is_deleted() {
+    let place = Place::new();
+    for name in ["sub/a.md", "b.md", "c.md"] {
+        place.write(name, format!("# {name}\n"));
+    }
+    let source = "[source.docs]\nconfig = { root = \"docs\", unreadable = \"skip\" }\nprefix = \"dpe://docs/\"\n";
+    fs::write(place.path().join("dpe.toml"), source).unwrap();
+    place.pushed();
+    place.forget_cursor();
+    set_closed(&place, true);
+    for _ in 0..2 {
+        assert_eq!(place.pushed().deleted, 0);
+    }
+    assert_eq!(place.names(), ["b.md", "c.md", "sub/a.md"]);
+}
+
+#[test]
 fn a_file_of_a_repository_that_fails_leaves_every_push_incremental() {
     let place = place_of_repository();
     let pushed = |place: &Place| {

@@ -206,6 +206,14 @@ impl FolderSource {
         RawValue::from_string(json.into_string()).expect("the writer writes JSON")
     }
 
+    /// Returns whether an enumeration names what it cannot read. If the configuration has that passed over, nothing
+    /// follows from what is not named.
+    pub fn names_what_is_unreadable(&self) -> bool {
+        let settings = Text::parse(self.settings.as_bytes()).expect("settings are JSON");
+        let unreadable = settings.root().member("unreadable");
+        unreadable.and_then(|value| value.as_str()).as_deref() != Some("skip")
+    }
+
     /// Returns whether the folder still has the file of a document.
     pub fn has(&self, uri: &FileUri) -> bool {
         let path = path::path_of(&self.uri_prefix, uri.as_str());

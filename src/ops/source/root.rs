@@ -87,7 +87,7 @@ impl Root {
     /// Returns whether a full enumeration names everything that is to keep its document, if only as a failure.
     pub(super) fn enumerates_completely(&self) -> bool {
         match self {
-            Self::Folder(_) => true,
+            Self::Folder(folder) => folder.names_what_is_unreadable(),
             // A history without a commit for a while is passed over, and keeps its document.
             Self::Repository(repository) => repository.options.mode == RepositoryMode::Files,
             Self::Foreign(_) => false,
