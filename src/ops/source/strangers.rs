@@ -45,7 +45,7 @@ pub(super) async fn tell(
     let more = if count > NAMED as u64 { ", …" } else { "" };
     observer.event(Event::Warning(&format!(
         "{count} {documents} below {prefix} on the remote are not in this source: {}{more}; they stay there \
-         until they are removed with `dpe rm`",
+         until `dpe push --prune` removes them",
         named.join(", ")
     )));
 }
