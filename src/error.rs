@@ -105,6 +105,19 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The log cannot be appended to.
+    #[error("cannot write the log {}", path.display())]
+    #[diagnostic(
+        code(dpe::log),
+        help("give --log-file a file that this user may write, or leave it out")
+    )]
+    Log {
+        /// What was named.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// Standard input is named more than once.
     #[error("`-` is named twice, but standard input can be read once")]
     #[diagnostic(code(dpe::extract::stdin), help("name `-` once"))]

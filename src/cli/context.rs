@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use crate::config::{
 };
 use crate::error::Error;
 use crate::ops::config;
-use crate::ui::{Color, Progress, Voice};
+use crate::ui::{Color, LogFile, LogFormat, Progress, Voice};
 
 use super::switch::switch;
 
@@ -77,6 +78,9 @@ pub(super) struct CommonArgs {
     pub(super) progress: Option<ProgressArg>,
 
     #[command(flatten)]
+    log: LogArgs,
+
+    #[command(flatten)]
     network: NetworkArgs,
 
     /// What was read from configuration files.
@@ -128,6 +132,59 @@ impl ColorArg {
     }
 }
 
+/// What a push or a look is kept in, besides what stderr shows.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Log options")]
+struct LogArgs {
+    /// Append what push and status say to FILE too, -q or not
+    #[arg(
+        long,
+        env = "DPE_LOG_FILE",
+        value_name = "FILE",
+        global = true,
+        hide_short_help = true
+    )]
+    log_file: Option<PathBuf>,
+
+    /// text has the lines of stderr with their time, json one object for each event of a round [default: text]
+    #[arg(
+        long,
+        env = "DPE_LOG_FORMAT",
+        value_name = "text|json",
+        global = true,
+        hide_short_help = true,
+        hide_possible_values = true
+    )]
+    log_format: Option<LogFormatArg>,
+
+    /// Turn the log over before it gets longer than so many MiB [default: 10]
+    #[arg(
+        long,
+        env = "DPE_LOG_MAX_SIZE",
+        value_name = "MIB",
+        global = true,
+        hide_short_help = true
+    )]
+    log_max_size: Option<NonZeroU32>,
+
+    /// Keep so many logs that were turned over, as FILE.1 and so on [default: 5]
+    #[arg(
+        long,
+        env = "DPE_LOG_KEEP",
+        value_name = "N",
+        global = true,
+        hide_short_help = true
+    )]
+    log_keep: Option<u16>,
+}
+
+/// How the lines of a log look.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormatArg {
+    Text,
+    Json,
+}
+
 /// How a remote behind a URL is reached. Its credential comes from the environment alone:
 /// command lines can be read by others.
 #[derive(Debug, Default, clap::Args)]
@@ -175,6 +232,29 @@ struct NetworkArgs {
 }
 
 impl CommonArgs {
+    /// Opens the log, where one is wanted, and keeps in it what is said from now on.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be appended to.
+    pub(super) fn keep_log(&self) -> Result<(), Error> {
+        let Some(path) = &self.log.log_file else {
+            return Ok(());
+        };
+        let max_bytes = u64::from(self.log.log_max_size.map_or(10, NonZeroU32::get)) << 20;
+        let kept = u32::from(self.log.log_keep.unwrap_or(5));
+        let file = LogFile::open(path, max_bytes, kept).map_err(|source| Error::Log {
+            path: path.clone(),
+            source,
+        })?;
+        let format = match self.log.log_format {
+            Some(LogFormatArg::Json) => LogFormat::Json,
+            Some(LogFormatArg::Text) | None => LogFormat::Text,
+        };
+        self.voice().keep_in(file, format);
+        Ok(())
+    }
+
     /// Returns how to speak.
     pub(super) fn voice(&self) -> Voice {
         Voice {

@@ -8,7 +8,7 @@ use clap::{ColorChoice, Command, CommandFactory};
 use super::{Cli, run};
 
 /// Common flags that mean nothing to a command that works without a remote.
-const OF_REMOTES: [&str; 7] = [
+const OF_REMOTES: [&str; 11] = [
     "config",
     "remote",
     "state_dir",
@@ -16,6 +16,10 @@ const OF_REMOTES: [&str; 7] = [
     "limit_upload",
     "cacert",
     "client_cert",
+    "log_file",
+    "log_format",
+    "log_max_size",
+    "log_keep",
 ];
 
 /// The commands that work without a remote.

@@ -203,6 +203,7 @@ impl Exit {
             Error::HashObject(HashObjectError::Write(_)) => Self::Unwritten,
             Error::Directory { .. }
             | Error::Manual { .. }
+            | Error::Log { .. }
             | Error::Connector(_)
             | Error::Executable(_) => Self::Instance,
             Error::StdinTwice | Error::Usage { .. } => Self::Usage,
@@ -251,6 +252,19 @@ mod tests {
     use super::Exit;
     use crate::sync::failure::{Failure, FailureSource, Level, Subject};
     use crate::sync::report::{Outcome, Report};
+
+    #[test]
+    fn the_documentation_has_the_same_table() {
+        let text = include_str!("../../docs/scripting.md");
+        let rows: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("| `"))
+            .collect();
+        for exit in Exit::ALL {
+            let row = format!("| `{}` | {} |", exit.code(), exit.meaning());
+            assert!(rows.contains(&&*row), "{row}");
+        }
+    }
 
     #[test]
     fn of_several_ends_of_a_run_the_heaviest_is_told() {

@@ -132,6 +132,9 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
             source,
         })?;
     }
+    if matches!(command, Command::Push(_) | Command::Status(_)) {
+        common.keep_log()?;
+    }
     match command {
         Command::Connector(connector) => connector.run(&common),
         Command::Extract(extract) => extract.run(&common).map(ExitCode::from),

@@ -13,8 +13,18 @@ use super::exit::Exit;
 use super::signal;
 
 /// Common flags without a meaning here: the definition says all that, and the output is the contract's.
-pub(super) const NO_FLAGS: [&str; 7] = [
-    "config", "remote", "json", "quiet", "verbose", "color", "progress",
+pub(super) const NO_FLAGS: [&str; 11] = [
+    "config",
+    "remote",
+    "json",
+    "quiet",
+    "verbose",
+    "color",
+    "progress",
+    "log_file",
+    "log_format",
+    "log_max_size",
+    "log_keep",
 ];
 
 /// Run one round of an instance, as a program does it

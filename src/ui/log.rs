@@ -49,7 +49,8 @@ impl Log {
 }
 
 impl<W: Write + Send> Log<W> {
-    fn to(to: W, redaction: Redaction) -> Self {
+    /// Returns a log that writes each line to `to` at once.
+    pub(super) fn to(to: W, redaction: Redaction) -> Self {
         Self {
             redaction,
             call: Mutex::default(),

@@ -12,6 +12,7 @@ pub mod extracted;
 mod gauge;
 pub mod ignored;
 mod log;
+mod log_file;
 mod progress;
 mod screen;
 pub mod state;
@@ -20,6 +21,7 @@ mod summary;
 mod text;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use miette::Diagnostic;
 
@@ -28,6 +30,7 @@ pub use audience::Audience;
 pub use color::Color;
 pub use gauge::{Gauge, Progress};
 pub use log::Log;
+pub use log_file::{LogFile, LogFormat};
 pub use progress::Listing;
 pub use summary::{End, Summary};
 
@@ -99,6 +102,11 @@ impl Voice {
     /// Says something that is not as it should be, quiet or not.
     pub fn warn(self, line: &str) {
         screen::warn(line);
+    }
+
+    /// From now on, keeps all that is said in a file, or with [`LogFormat::Json`] what happens in rounds.
+    pub fn keep_in(self, file: LogFile, format: LogFormat) {
+        screen::keep_in(Arc::new(file), format);
     }
 
     /// From now on, if quiet, what is said waits for [`Voice::release`].

@@ -4,13 +4,15 @@
 //! A process has one stderr, so there is one screen. It knows nothing of what the lines mean.
 
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
 use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
 use super::diagnostic::is_unicode;
+use super::log_file::{LogFile, LogFormat};
 
 /// So many lines are held back; of more, only the number is kept.
 const HELD_MAX: usize = 1000;
@@ -23,6 +25,7 @@ static SCREEN: Mutex<Screen> = Mutex::new(Screen {
     painted: None,
     columns: (0, 0),
     turns: 0,
+    log: None,
     held: None,
 });
 
@@ -33,6 +36,8 @@ struct Screen {
     columns: (usize, usize),
     /// How often it was painted.
     turns: usize,
+    /// Where lines are kept besides.
+    log: Option<(Arc<LogFile>, LogFormat)>,
     /// What waits, if lines are held back.
     held: Option<Held>,
 }
@@ -62,6 +67,21 @@ pub(super) fn note(line: &str) {
     let mut screen = screen();
     if screen.held.is_some() {
         screen.put(line, false);
+    } else {
+        screen.keep(line);
+    }
+}
+
+/// Keeps all lines in a file from now on, those too that are not shown.
+pub(super) fn keep_in(file: Arc<LogFile>, format: LogFormat) {
+    screen().log = Some((file, format));
+}
+
+/// Returns the file that takes events, if there is one.
+pub(super) fn log_of_events() -> Option<Arc<LogFile>> {
+    match &screen().log {
+        Some((file, LogFormat::Json)) => Some(Arc::clone(file)),
+        _ => None,
     }
 }
 
@@ -135,6 +155,25 @@ pub(super) fn erase() {
 }
 
 impl Screen {
+    /// Keeps a line in the file of lines, if there is one. That it cannot be written is said once.
+    fn keep(&mut self, line: &str) {
+        let Some((file, LogFormat::Text)) = &self.log else {
+            return;
+        };
+        let now = Timestamp::now()
+            .strftime("%Y-%m-%dT%H:%M:%S.%3fZ")
+            .to_string();
+        let lines = line.lines().filter(|line| !line.is_empty());
+        let text: String = lines.map(|line| format!("{now} {line}\n")).collect();
+        if let Err(why) = file.append(text.as_bytes()) {
+            self.log = None;
+            self.put(
+                &format!("warning: the log cannot be written any more: {why}"),
+                true,
+            );
+        }
+    }
+
     fn turn(&mut self) -> &'static str {
         self.turns += 1;
         if is_unicode(|name| std::env::var(name).ok()) {
@@ -158,6 +197,7 @@ impl Screen {
     }
 
     fn put(&mut self, line: &str, is_trouble: bool) {
+        self.keep(line);
         if let Some(held) = &mut self.held {
             held.is_trouble |= is_trouble;
             if held.lines.len() < HELD_MAX {
