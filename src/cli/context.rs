@@ -275,10 +275,7 @@ impl CommonArgs {
         if let Some(layers) = self.layers.get() {
             return Ok(Arc::clone(layers));
         }
-        let here = std::env::current_dir().map_err(|source| Error::Directory {
-            path: ".".into(),
-            source,
-        })?;
+        let here = self.here()?;
         let layers = Arc::new(Layers {
             given: self.given(),
             files: config::load(&here, self.config.as_ref().map(Path::new))?,
@@ -288,6 +285,18 @@ impl CommonArgs {
             self.voice().warn(&warning);
         }
         Ok(Arc::clone(self.layers.get_or_init(|| layers)))
+    }
+
+    /// Returns the directory that the command works in.
+    ///
+    /// # Errors
+    ///
+    /// When it is gone.
+    pub(super) fn here(&self) -> Result<PathBuf, Error> {
+        std::env::current_dir().map_err(|source| Error::Directory {
+            path: ".".into(),
+            source,
+        })
     }
 
     /// Returns what flags and variables say. Which of the two it was is seen by the value.

@@ -7,6 +7,7 @@ mod check;
 mod check_ignore;
 mod commit;
 mod completions;
+mod config;
 mod connector;
 mod context;
 mod definition;
@@ -14,17 +15,20 @@ mod document_uri;
 mod exit;
 mod extract;
 mod hash_object;
+mod init;
 mod ls;
 mod man;
 mod mv;
 mod push;
 mod question;
 mod refusal;
+mod remote;
 mod rm;
 mod run;
 mod serve;
 mod show;
 mod signal;
+mod source;
 mod sources;
 mod state;
 mod status;
@@ -72,6 +76,10 @@ enum Command {
     HashObject(hash_object::HashObjectArgs),
     Extract(extract::ExtractArgs),
     Connector(connector::Connector),
+    Init(init::InitArgs),
+    Remote(remote::RemoteArgs),
+    Source(source::SourceCommandArgs),
+    Config(config::ConfigArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -144,6 +152,10 @@ fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Push(push) => interruptible(push.run(&common)),
         Command::Status(status) => interruptible(status.run(&common)),
         Command::Check(check) => interruptible(check.run(&common)),
+        Command::Init(init) => init.run(&common).map(ExitCode::from),
+        Command::Remote(remote) => block_on(remote.run(&common)),
+        Command::Source(source) => source.run(&common).map(ExitCode::from),
+        Command::Config(config) => config.run(&common).map(ExitCode::from),
         Command::Ls(ls) => block_on(ls.run(&common)),
         Command::Show(show) => block_on(show.run(&common)),
         Command::Mv(mv) => block_on(mv.run(&common)),

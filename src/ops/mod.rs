@@ -13,6 +13,7 @@ mod credential;
 pub mod extract;
 pub mod hash_object;
 pub mod list;
+pub mod probe;
 pub mod push;
 mod regular_file;
 pub mod remote;

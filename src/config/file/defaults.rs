@@ -21,8 +21,10 @@ pub struct Setting {
     pub variable: &'static str,
     /// What values it takes.
     pub kind: SettingKind,
-    /// What holds if nobody says anything.
-    pub default: &'static str,
+    /// The value if nobody says anything, where that is one.
+    pub default: Option<&'static str>,
+    /// What holds if nobody says anything, in words.
+    pub usual: &'static str,
 }
 
 /// What values a setting takes.
@@ -47,49 +49,56 @@ pub const SETTINGS: [Setting; 7] = [
         flag: "--remote",
         variable: "DPE_REMOTE",
         kind: SettingKind::Remote,
-        default: "the only remote, or `origin`, or the embedded one of the user",
+        default: None,
+        usual: "the only remote, or `origin`, or the embedded one of the user",
     },
     Setting {
         key: "state_dir",
         flag: "--state-dir",
         variable: "DPE_STATE_DIR",
         kind: SettingKind::Path,
-        default: "that of the user",
+        default: None,
+        usual: "that of the user",
     },
     Setting {
         key: "max_delete",
         flag: "--max-delete",
         variable: "DPE_MAX_DELETE",
         kind: SettingKind::DeleteLimit,
-        default: "half of the documents, or 20",
+        default: None,
+        usual: "half of the documents, or 20",
     },
     Setting {
         key: "timeout",
         flag: "--timeout",
         variable: "DPE_TIMEOUT",
         kind: SettingKind::Seconds,
-        default: "30",
+        default: Some("30"),
+        usual: "30",
     },
     Setting {
         key: "limit_upload",
         flag: "--limit-upload",
         variable: "DPE_LIMIT_UPLOAD",
         kind: SettingKind::Rate,
-        default: "none",
+        default: None,
+        usual: "none",
     },
     Setting {
         key: "cacert",
         flag: "--cacert",
         variable: "DPE_CACERT",
         kind: SettingKind::Path,
-        default: "none",
+        default: None,
+        usual: "none",
     },
     Setting {
         key: "client_cert",
         flag: "--client-cert",
         variable: "DPE_CLIENT_CERT",
         kind: SettingKind::Path,
-        default: "none",
+        default: None,
+        usual: "none",
     },
 ];
 
@@ -161,5 +170,34 @@ impl Reader<'_> {
     fn unicode(&mut self, key: &str, value: &Item<'_>, path: &Path) -> Option<String> {
         let text = path.to_str().map(str::to_owned);
         self.or_wrong(text, key, value, "a path in valid Unicode", "\"state\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SETTINGS;
+
+    /// The reference of all keys.
+    const REFERENCE: &str = include_str!("../../../docs/configuration.md");
+
+    #[test]
+    fn every_setting_has_its_row_in_the_reference() {
+        for setting in SETTINGS {
+            let row = format!(
+                "| `{}` | `{}` | `{}` |",
+                setting.key, setting.flag, setting.variable
+            );
+            assert!(REFERENCE.contains(&row), "{row}");
+        }
+    }
+
+    #[test]
+    fn every_key_of_remotes_and_sources_is_in_the_reference() {
+        for key in super::super::remote::KEYS
+            .iter()
+            .chain(&super::super::source::KEYS)
+        {
+            assert!(REFERENCE.contains(&format!("`{key}`")), "{key}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::{Owner, RemoteEntry};
 use crate::config::credential::Credential;
 use crate::config::remote::{RemoteLocation, RemoteUrl};
 
-const KEYS: [&str; 7] = [
+pub(super) const KEYS: [&str; 7] = [
     "url",
     "store",
     "credential",

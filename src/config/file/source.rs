@@ -12,7 +12,7 @@ use crate::config::credential_source::CredentialSource;
 use crate::config::definition::{ConflictAction, ConflictPolicy};
 use crate::model::FileUri;
 
-const KEYS: [&str; 11] = [
+pub(super) const KEYS: [&str; 11] = [
     "connector",
     "command",
     "prefix",
