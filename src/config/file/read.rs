@@ -251,7 +251,13 @@ impl Reader<'_> {
 
 /// Returns the known name that is most like `name`.
 pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let likeness = |known: &str| strsim::jaro_winkler(&name.to_lowercase(), known);
+    let name = name.to_lowercase();
+    // In a short name, two letters in each other's place leave little that is alike.
+    let is_slip = |known: &str| name.len() > 2 && strsim::osa_distance(&name, known) <= 1;
+    let likeness = |known: &str| match is_slip(known) {
+        true => 1.0,
+        false => strsim::jaro_winkler(&name, known),
+    };
     let best = known
         .iter()
         .map(|known| (likeness(known), *known))
