@@ -50,7 +50,7 @@ fn heading(kind: Kind) -> &'static str {
         Kind::Modified => "Modified, a push updates them",
         Kind::Moved => "Moved, a push renames them",
         Kind::Deleted => "Deleted, a push deletes them",
-        Kind::Conflict => "Conflicts, somebody else wrote them on the remote (see `dpe diff URI`)",
+        Kind::Conflict => "Conflicts, somebody else wrote them on the remote",
         Kind::RemoteOnly => {
             "Only on the remote, not from this source (`dpe push --prune` offers to delete them)"
         }
