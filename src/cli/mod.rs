@@ -21,6 +21,8 @@ mod man;
 mod mv;
 mod push;
 mod question;
+#[cfg(test)]
+mod reference;
 mod refusal;
 mod remote;
 mod rm;
