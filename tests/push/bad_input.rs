@@ -141,6 +141,19 @@ fn a_store_of_a_newer_version_is_refused_and_left_untouched() {
 }
 
 #[test]
+fn an_emptied_store_is_refused_as_damaged_and_left_untouched() {
+    let place = pushed_place();
+    let file = place.store().join("remote.db");
+    fs::write(&file, "").unwrap();
+    for args in [&["push", "docs"][..], &["ls"]] {
+        let run = place.dpe(args);
+        assert_eq!(run.code, Some(3), "{run:?}");
+        assert!(run.stderr.contains("damaged"), "{run:?}");
+        assert_eq!(fs::metadata(&file).unwrap().len(), 0);
+    }
+}
+
+#[test]
 fn a_directory_that_is_no_store_is_refused_and_left_untouched() {
     let place = pushed_place();
     fs::create_dir(place.path().join("photos")).unwrap();

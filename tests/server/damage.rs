@@ -235,3 +235,42 @@ fn database_with_broken_pages_is_damaged() {
     );
     assert_eq!(fs::read(&path).unwrap(), bytes);
 }
+
+#[test]
+fn database_that_lost_its_content_is_damaged_and_left_untouched() {
+    let without_tables = {
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("remote.db");
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch("CREATE TABLE t (a); DROP TABLE t")
+            .unwrap();
+        fs::read(&path).unwrap()
+    };
+    assert!(!without_tables.is_empty());
+    for left in [Vec::new(), without_tables] {
+        let dir = TempDir::new().unwrap();
+        drop(remote::open(dir.path(), Contracts::SUPPORTED));
+        let path = dir.path().join("remote.db");
+        fs::write(&path, &left).unwrap();
+        for mode in [OpenMode::ReadOnly, OpenMode::MustExist, OpenMode::Create] {
+            let refused = Store::open(dir.path(), mode);
+            assert!(
+                matches!(refused, Err(StoreError::Damaged { .. })),
+                "{refused:?}"
+            );
+            assert_eq!(fs::read(&path).unwrap(), left);
+        }
+    }
+}
+
+#[test]
+fn creation_that_was_cut_short_is_begun_again() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("lock"), "1\n").unwrap();
+    fs::create_dir(dir.path().join(".new-x")).unwrap();
+    fs::write(dir.path().join(".new-x/half"), "SQL").unwrap();
+    drop(Store::open(dir.path(), OpenMode::Create).unwrap());
+    assert!(!dir.path().join(".new-x").exists());
+    Store::open(dir.path(), OpenMode::MustExist).unwrap();
+}

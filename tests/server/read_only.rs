@@ -125,10 +125,9 @@ fn missing_store_is_not_created_to_be_read() {
     let missing = Store::open(&dir, OpenMode::ReadOnly);
     assert!(matches!(missing, Err(StoreError::Missing { .. })));
     assert!(!dir.exists());
-    // A creation that was cut short: the database has no tables yet.
+    // A creation that was cut short: there is no database yet.
     fs::create_dir(&dir).unwrap();
     fs::write(dir.join("lock"), "").unwrap();
-    fs::write(dir.join("remote.db"), "").unwrap();
     let before = trace(&dir);
     let missing = Store::open(&dir, OpenMode::ReadOnly);
     assert!(matches!(missing, Err(StoreError::Missing { .. })));

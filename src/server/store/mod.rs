@@ -8,6 +8,7 @@ mod blob;
 mod collect;
 mod commit;
 mod connection;
+mod create;
 mod current;
 mod damage;
 mod delta;
@@ -247,6 +248,7 @@ impl Shared {
     fn to_write(dir: &Path, mode: OpenMode, contracts: Contracts) -> Result<Self, StoreError> {
         make_directory(dir, mode)?;
         let lock = Lock::take(dir)?;
+        create::database(dir)?;
         schema::check_file(dir)?;
         let path = dir.join(schema::FILE);
         let connection = open_database(dir, &path)?;
@@ -355,8 +357,8 @@ fn make_directory(dir: &Path, mode: OpenMode) -> Result<(), StoreError> {
     fs::create_dir_all(dir).map_err(io("create"))?;
     for entry in fs::read_dir(dir).map_err(io("read"))? {
         let name = entry.map_err(io("read"))?.file_name();
-        // An opening that was cut short can have left a lock file.
-        if name != lock::FILE {
+        // An opening that was cut short can have left a lock file, and what it was making.
+        if name != lock::FILE && !create::is_unfinished(&name) {
             return Err(StoreError::Foreign {
                 path: PathBuf::from(dir),
             });
@@ -369,7 +371,7 @@ fn make_directory(dir: &Path, mode: OpenMode) -> Result<(), StoreError> {
 /// turns out to be none of ours, or damaged, stays as it is.
 fn open_database(dir: &Path, path: &Path) -> Result<Connection, StoreError> {
     let database = |source| StoreError::database(path, source);
-    let access = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let access = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let mut connection = connection::open(path, access).map_err(database)?;
     checkpoint_on_close(&connection, false).map_err(database)?;
     schema::prepare(&mut connection, dir)?;

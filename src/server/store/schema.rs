@@ -134,12 +134,15 @@ END;
 
 /// What a database file is to us.
 enum Found {
+    /// No byte, or no table.
     Nothing,
+    /// The first transaction is only in the log.
+    Unknown,
     Ours(i64),
     Foreign,
 }
 
-/// Refuses a database that is not ours or too new, by reading its header only; a missing or empty
+/// Refuses a database that is not ours or too new, by reading its header only; a missing
 /// file passes.
 pub(super) fn check_file(dir: &Path) -> Result<(), StoreError> {
     let path = dir.join(FILE);
@@ -162,14 +165,16 @@ pub(super) fn check_file(dir: &Path) -> Result<(), StoreError> {
 pub(super) fn check(connection: &Connection, dir: &Path) -> Result<bool, StoreError> {
     let database = |source| StoreError::database(&dir.join(FILE), source);
     let found = found_by_query(connection).map_err(database)?;
-    let missing = || StoreError::Missing {
-        dir: dir.to_owned(),
-    };
-    let version = judge(dir, found)?.ok_or_else(missing)?;
-    Ok(version >= 2)
+    let version = judge(dir, found)?;
+    Ok(version.is_some_and(|version| version >= 2))
 }
 
-/// Creates the tables, or brings those of an earlier version up to date.
+/// Creates the tables in a new database.
+pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
+    migrate(connection, None)
+}
+
+/// Brings the tables of an earlier version up to date.
 pub(super) fn prepare(connection: &mut Connection, dir: &Path) -> Result<(), StoreError> {
     let database = |source| StoreError::database(&dir.join(FILE), source);
     let found = found_by_query(connection).map_err(database)?;
@@ -193,10 +198,18 @@ fn migrate(connection: &mut Connection, version: Option<i64>) -> rusqlite::Resul
     transaction.commit()
 }
 
-/// Returns the version of a store that can be used, or `None` for a database without content.
+/// Returns the version of a store that can be used, or `None` if only a query can tell. A database
+/// without content has lost it: stores are complete once they have their name.
 fn judge(dir: &Path, found: Found) -> Result<Option<i64>, StoreError> {
     match found {
-        Found::Nothing => Ok(None),
+        Found::Unknown => Ok(None),
+        Found::Nothing => Err(StoreError::database(
+            &dir.join(FILE),
+            rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB),
+                Some("it has lost its content".to_owned()),
+            ),
+        )),
         Found::Ours(version) if version <= VERSION => Ok(Some(version)),
         Found::Ours(version) => Err(StoreError::Newer {
             dir: dir.to_owned(),
@@ -232,7 +245,7 @@ fn found_in_header(header: &[u8]) -> Found {
     match (word(68), word(60)) {
         (APPLICATION_ID, version) => Found::Ours(i64::from(version)),
         // A database whose first transaction has not been checkpointed yet.
-        (0, 0) => Found::Nothing,
+        (0, 0) => Found::Unknown,
         _ => Found::Foreign,
     }
 }
