@@ -206,3 +206,19 @@ async fn nothing_is_left_of_what_nothing_refers_to() {
     assert_eq!(reply.status, 204);
     assert_eq!(counts(), [0, 0, 0]);
 }
+
+#[cfg(unix)]
+#[test]
+fn new_store_is_for_its_owner_only_and_an_existing_directory_stays_as_it_is() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let place = TempDir::new().unwrap();
+    let new = place.path().join("above/store");
+    drop(Store::open(&new, OpenMode::Create).unwrap());
+    assert_eq!((mode(&new), mode(&database(&new))), (0o700, 0o600));
+    let existing = place.path().join("existing");
+    fs::create_dir(&existing).unwrap();
+    fs::set_permissions(&existing, fs::Permissions::from_mode(0o750)).unwrap();
+    drop(Store::open(&existing, OpenMode::Create).unwrap());
+    assert_eq!(mode(&existing), 0o750);
+}

@@ -20,6 +20,19 @@ pub(super) fn is_unfinished(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
 }
 
+/// Creates the directory of a store for its owner only: the text of all documents is in it. One that
+/// exists stays as it is.
+pub(super) fn directory(dir: &Path) -> io::Result<()> {
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
 /// Creates the database of the store at `dir` if it has none. For who holds the lock: what others
 /// left unfinished is removed.
 pub(super) fn database(dir: &Path) -> Result<(), StoreError> {

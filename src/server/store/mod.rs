@@ -354,7 +354,7 @@ fn make_directory(dir: &Path, mode: OpenMode) -> Result<(), StoreError> {
             dir: dir.to_owned(),
         });
     }
-    fs::create_dir_all(dir).map_err(io("create"))?;
+    create::directory(dir).map_err(io("create"))?;
     for entry in fs::read_dir(dir).map_err(io("read"))? {
         let name = entry.map_err(io("read"))?.file_name();
         // An opening that was cut short can have left a lock file, and what it was making.
