@@ -257,7 +257,13 @@ fn a_state_that_was_write_protected_for_a_while_is_written_after_it() {
     let mut instance = Instance::new(EMPTY);
     // Neither where the program was built nor the interpreter of the plugin need be everybody's.
     let program = instance.path("dpe");
-    fs::copy(env!("CARGO_BIN_EXE_dpe"), &program).unwrap();
+    // Another process copies: one that a test beside this starts in the meantime would hold the file open for
+    // writing, and it could not be run.
+    let copied = Command::new("cp")
+        .arg(env!("CARGO_BIN_EXE_dpe"))
+        .arg(&program)
+        .status();
+    assert!(copied.unwrap().success());
     let manifest = Command::new(&program)
         .args(["connector", "manifest", "fs"])
         .output();
